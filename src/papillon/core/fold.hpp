@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "papillon/core/macros.hpp"
+#include "papillon/core/tensor.hpp"
+
+namespace papillon {
+
+/// One index of a folded problem: how far one step moves in x and in y, in elements, and along the
+/// transformed axis (`position_step`; 0 for an index that is not part of it).
+struct Dimension {
+  std::int64_t extent = 1;
+  std::int64_t x_stride = 0;
+  std::int64_t y_stride = 0;
+  std::int64_t position_step = 0;
+
+  friend constexpr bool operator==(const Dimension&, const Dimension&) = default;
+};
+
+/// The pair of offsets, in elements, that an index tuple of the outer dimensions stands for.
+struct Offset {
+  std::int64_t x = 0;
+  std::int64_t y = 0;
+  std::int64_t position = 0;
+};
+
+/// A problem seen from one axis: y[o, :, i] = M x[o, :, i].
+///
+/// `axis` is the transformed index, `inner` the index that varies faster than it (extent 1 if there is none),
+/// `outer` all others, slowest first, merged as far as the strides of x and y allow; a dense array has at most
+/// one outer index. Scalars here are real: a complex array has its two parts as an inner index of extent 2.
+struct Fold {
+  static constexpr int max_outer = max_rank + 2;  // a complex part and a split axis may join the caller's
+
+  Dimension axis;
+  Dimension inner;
+  std::array<Dimension, max_outer> outer{};
+  int outer_rank = 0;
+
+  PAPILLON_FUNCTION constexpr std::int64_t outer_count() const {
+    std::int64_t count = 1;
+    for (int d = 0; d < outer_rank; ++d) count *= outer[static_cast<std::size_t>(d)].extent;
+    return count;
+  }
+
+  /// The offsets of the outer index number `index`, 0 <= index < outer_count(), last outer index fastest.
+  PAPILLON_FUNCTION constexpr Offset outer_offset(std::int64_t index) const {
+    Offset offset;
+    for (int d = outer_rank - 1; d >= 0; --d) {
+      const Dimension& dimension = outer[static_cast<std::size_t>(d)];
+      const std::int64_t i = d == 0 ? index : index % dimension.extent;
+      index /= dimension.extent;
+      offset.x += i * dimension.x_stride;
+      offset.y += i * dimension.y_stride;
+      offset.position += i * dimension.position_step;
+    }
+    return offset;
+  }
+
+  /// Adds an outer index, to be put in order and merged by normalize().
+  void add_outer(const Dimension& dimension);
+
+  /// Drops indices of extent 1, sorts the rest by stride, merges neighbours that step evenly in both arrays,
+  /// and makes the fastest one `inner` when it varies faster than the axis.
+  void normalize();
+
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+
+/// Folds x and y (same shape, 0 <= axis < rank) around `axis`. With `group` g > 0 the axis is taken as n/g
+/// independent transforms of length g. Complex scalars become real ones with an inner index of extent 2.
+Fold fold(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y, int axis, std::int64_t group = 0);
+
+}  // namespace papillon
