@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "papillon/core/macros.hpp"
+
+namespace papillon {
+
+/// The factor in front of H_n. `scale` multiplies on top.
+enum class Normalization {
+  none,     ///< H_n itself: entries ±1
+  ortho,    ///< H_n / sqrt(n): orthogonal
+  inverse,  ///< H_n / n; for powers of two the inverse of `none`
+};
+
+/// The order of the outputs. `sequency` and `dyadic` exist for powers of two only.
+enum class Ordering {
+  natural,   ///< Hadamard (Kronecker) order: H[i,j] = (-1)^popcount(i & j) for powers of two
+  sequency,  ///< Walsh order: row s changes sign s times
+  dyadic,    ///< Paley order: row p is natural row bitreverse(p)
+};
+
+/// How the sums are formed.
+enum class Algorithm {
+  automatic,  ///< `butterfly`
+  butterfly,  ///< add and subtract, lowest index bit first: the same bits on every backend
+};
+
+/// Where a sign vector is applied: y = H (s ∘ x) or y = s ∘ (H x). The second with `Normalization::ortho`
+/// undoes the first for the symmetric H_n of a power of two.
+enum class SignSide { input, output };
+
+/// A diagonal of ±1 beside the transform. Either `values`, one per point of the transform (the group's length
+/// when `group` is set) and readable where the operator runs; or a `seed`, which draws sign number i from bit
+/// i mod 64 of SplitMix64 stream number floor(i / 64) (see `random_sign`), so that no vector is stored.
+struct Signs {
+  std::span<const std::int8_t> values = {};
+  std::optional<std::uint64_t> seed = {};
+  SignSide side = SignSide::input;
+};
+
+/// Memory for the operator's intermediate results, readable and writable where it runs; see
+/// `hadamard_workspace_bytes`. With `data` null the operator allocates what it needs itself.
+struct Workspace {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct HadamardOptions {
+  Normalization norm = Normalization::none;
+  double scale = 1.0;                       ///< finite; an integer for integer scalars
+  int axis = -1;                            ///< -rank … rank-1; negative counts from the last
+  Ordering ordering = Ordering::natural;
+  Signs signs = {};
+  std::int64_t group = 0;                   ///< g > 0: I_{n/g} ⊗ H_g, g must divide n; 0: the whole axis
+  Algorithm algorithm = Algorithm::automatic;
+  Workspace workspace = {};
+};
+
+constexpr std::string_view name_of(Normalization norm) {
+  switch (norm) {
+    case Normalization::none: return "none";
+    case Normalization::ortho: return "ortho";
+    case Normalization::inverse: return "inverse";
+  }
+  return "unknown";
+}
+
+constexpr std::string_view name_of(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::natural: return "natural";
+    case Ordering::sequency: return "sequency";
+    case Ordering::dyadic: return "dyadic";
+  }
+  return "unknown";
+}
+
+/// True when the sign number `index` >= 0 of the stream `seed` is -1. The 64 signs of a word are the bits of
+/// SplitMix64's output number index / 64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+/// OOPSLA 2014), least significant first.
+PAPILLON_FUNCTION constexpr bool random_sign_is_negative(std::uint64_t seed, std::int64_t index) {
+  const auto word = static_cast<std::uint64_t>(index) / 64u;
+  std::uint64_t z = seed + (word + 1u) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return ((z >> (static_cast<std::uint64_t>(index) % 64u)) & 1u) != 0u;
+}
+
+/// Sign number `index` of the stream `seed`: +1 or -1.
+PAPILLON_FUNCTION constexpr int random_sign(std::uint64_t seed, std::int64_t index) {
+  return random_sign_is_negative(seed, index) ? -1 : 1;
+}
+
+}  // namespace papillon
