@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "papillon/core/errors.hpp"
+#include "papillon/core/hadamard_problem.hpp"
+#include "papillon/generic/host_pass.hpp"
+#include "papillon/core/pass.hpp"
+#include "papillon/generic/team_pass.hpp"
+#include "papillon/orders.hpp"
+
+namespace papillon::generic {
+
+/// Whether an execution space works on the host and its kernels have finished when parallel_for returns: there
+/// the vector kernels run, and a problem too small to share runs in the calling thread.
+template <class ExecutionSpace>
+inline constexpr bool is_host_space =
+    Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
+    std::is_same_v<typename ExecutionSpace::memory_space, Kokkos::HostSpace>;
+
+/// Bytes below which sharing work among threads costs more than it gains: starting a team takes about 3 µs.
+inline constexpr std::int64_t serial_bytes = std::int64_t{96} << 10;
+
+template <class ExecutionSpace>
+void run_host_pass(const ExecutionSpace& space, const Pass& pass) {
+  const HostTiling tiling = make_host_tiling(pass);
+  if (tiling.tiles == 1 || tiling.tiles * tiling.tile_bytes <= serial_bytes) {
+    for (std::int64_t tile = 0; tile < tiling.tiles; ++tile) run_host_tile(pass, tiling, tile);
+    return;
+  }
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for("papillon::hadamard", Policy(space, 0, tiling.tiles),
+                       [&](std::int64_t tile) { run_host_tile(pass, tiling, tile); });
+}
+
+/// The order-m matrix in the memory of a device, copied there at its first use and kept until Kokkos ends.
+template <class MemorySpace>
+const std::int8_t* device_base_matrix(std::int64_t m) {
+  using Table = Kokkos::View<std::int8_t*, MemorySpace>;
+  static std::mutex mutex;
+  static std::map<std::int64_t, Table> tables;
+  const std::lock_guard lock(mutex);
+  if (tables.empty()) Kokkos::push_finalize_hook([] { tables.clear(); });
+  auto [place, fresh] = tables.try_emplace(m);
+  if (fresh) {
+    const auto& entries = detail::base_matrix(m);
+    Table table(Kokkos::view_alloc(Kokkos::WithoutInitializing, "papillon::base_matrix"), entries.size());
+    Kokkos::deep_copy(table, Kokkos::View<const std::int8_t*, Kokkos::HostSpace>(entries.data(), entries.size()));
+    place->second = table;
+  }
+  return place->second.data();
+}
+
+/// The caller's workspace, or an allocation in the same memory that lives as long as this object.
+template <class ExecutionSpace>
+class WorkspaceHolder {
+ public:
+  WorkspaceHolder(const ExecutionSpace& space, const Workspace& given, std::size_t bytes) {
+    if (bytes == 0) return;
+    if (given.data != nullptr) {
+      if (given.bytes < bytes) {
+        throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes, " are needed");
+      }
+      if (reinterpret_cast<std::uintptr_t>(given.data) % 16 != 0) {
+        throw_invalid_argument("hadamard", "workspace at ", given.data, " is not aligned to 16 bytes");
+      }
+      data_ = given.data;
+      return;
+    }
+    owned_ = Kokkos::View<char*, typename ExecutionSpace::memory_space>(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "papillon::hadamard workspace"), bytes);
+    data_ = owned_.data();
+  }
+
+  void* data() const { return data_; }
+
+ private:
+  Kokkos::View<char*, typename ExecutionSpace::memory_space> owned_;
+  void* data_ = nullptr;
+};
+
+/// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) or the team kernel.
+template <bool Vector, class ExecutionSpace>
+void run_hadamard(const ExecutionSpace& space, const detail::HadamardProblem& problem) {
+  if (problem.empty) return;
+  const Schedule schedule = schedule_of(problem, Vector ? Architecture::cpu : Architecture::device);
+  const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace, workspace_bytes(problem, schedule));
+  if constexpr (Vector) {
+    for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) { run_host_pass(space, pass); });
+  } else {
+    const std::int8_t* base = nullptr;
+    if (problem.m > 1) base = device_base_matrix<typename ExecutionSpace::memory_space>(problem.m);
+    for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) { run_team_pass(space, pass, base); });
+  }
+}
+
+}  // namespace papillon::generic

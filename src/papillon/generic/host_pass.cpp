@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "papillon/generic/host_pass.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "papillon/generic/base_signs.hpp"
+#include "papillon/generic/simd/kernels.hpp"
+#include "papillon/generic/thread_scratch.hpp"
+#include "papillon/orders.hpp"
+
+namespace papillon::generic {
+namespace {
+
+using detail::SignVector;
+
+
+/// Bytes that a tile should move at least: enough to make the cost of handing it out small.
+constexpr std::int64_t tile_target_bytes = std::int64_t{128} << 10;
+/// Bytes of gathered scratch, beside the kernels' own.
+constexpr std::int64_t gather_bytes = std::int64_t{256} << 10;
+/// Columns below which vector kernels run mostly empty.
+constexpr std::int64_t full_columns = 16;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// log2 of the inner extent when each row and its inner index form one contiguous block; -1 otherwise.
+int packed_bits(const Fold& fold) {
+  const std::int64_t inner = fold.inner.extent;
+  if (!std::has_single_bit(static_cast<std::uint64_t>(inner))) return -1;
+  if (inner > 1 && (fold.inner.x_stride != 1 || fold.inner.y_stride != 1)) return -1;
+  if (fold.axis.x_stride != inner || fold.axis.y_stride != inner) return -1;
+  return std::countr_zero(static_cast<std::uint64_t>(inner));
+}
+
+bool narrower(ScalarType a, ScalarType b) { return size_of(a) < size_of(b); }
+
+}  // namespace
+
+HostTiling make_host_tiling(const Pass& pass) {
+  const Fold& fold = pass.fold;
+  const auto bytes = static_cast<std::int64_t>(
+      size_of(narrower(pass.source_type, pass.target_type) ? pass.target_type : pass.source_type));
+  const auto compute = static_cast<std::int64_t>(size_of(detail::compute_scalar(pass.source_type)));
+  const std::int64_t length = pass.length();
+  const std::int64_t block = std::int64_t{1} << pass.bits;
+  const std::int64_t inner = fold.inner.extent;
+
+  HostTiling tiling;
+  tiling.batch = fold.outer_rank > 0 ? fold.outer[static_cast<std::size_t>(fold.outer_rank - 1)].extent : 1;
+  const int packed = pass.plain() ? packed_bits(fold) : -1;
+  const bool contiguous_inner = fold.inner.x_stride == 1 && fold.inner.y_stride == 1;
+  if (packed >= 0 && length > 1 && (pass.m == 1 || block * inner >= full_columns) &&
+      length * inner * compute <= 2 * gather_bytes) {
+    tiling.mode = HostMode::rows;
+    tiling.packed_bits = packed;
+    tiling.inner_step = inner;
+    tiling.batch_step = tile_target_bytes / (length * inner * bytes);
+  } else if (pass.plain() && contiguous_inner && (inner >= full_columns || tiling.batch == 1)) {
+    tiling.mode = HostMode::columns;
+    const std::int64_t least = std::max(simd::preferred_tile_columns(pass.bits, static_cast<std::size_t>(compute)),
+                                        ceil_div(tile_target_bytes, length * bytes));
+    tiling.inner_step = std::min(inner, ceil_div(least, 64) * 64);
+    tiling.batch_step = tile_target_bytes / (length * tiling.inner_step * bytes);
+  } else if (inner == 1 && length >= 64 && block >= full_columns) {
+    tiling.mode = HostMode::gather_rows;
+    tiling.inner_step = 1;
+    tiling.batch_step = gather_bytes / 4 / (length * compute);
+  } else {
+    tiling.mode = HostMode::gather_columns;
+    const std::int64_t most = std::max<std::int64_t>(1, gather_bytes / (length * compute));
+    const std::int64_t wanted = std::min<std::int64_t>(most, std::max<std::int64_t>(64, gather_bytes / 8 / (length * compute)));
+    tiling.inner_step = std::min(inner, wanted);
+    tiling.batch_step = wanted / tiling.inner_step;
+  }
+  tiling.batch_step = std::clamp<std::int64_t>(tiling.batch_step, 1, tiling.batch);
+  tiling.batch_tiles = ceil_div(tiling.batch, tiling.batch_step);
+  tiling.inner_tiles = ceil_div(inner, tiling.inner_step);
+  tiling.tiles = fold.outer_count() / tiling.batch * tiling.batch_tiles * tiling.inner_tiles;
+  tiling.tile_bytes = length * tiling.inner_step * tiling.batch_step * bytes;
+  return tiling;
+}
+
+namespace {
+
+/// What a tile covers: source and target at its first element, and how many indices of each kind.
+struct Tile {
+  std::int64_t x, y, position;   ///< offsets in elements
+  std::int64_t batch, inner;     ///< indices covered
+  Dimension step;                ///< of the batch index
+};
+
+Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
+  const Fold& fold = pass.fold;
+  const std::int64_t inner_tile = index % tiling.inner_tiles;
+  const std::int64_t rest = index / tiling.inner_tiles;
+  const std::int64_t first_batch = rest % tiling.batch_tiles * tiling.batch_step;
+  const std::int64_t outer = rest / tiling.batch_tiles;
+  const Offset offset = fold.outer_offset(outer * tiling.batch + first_batch);
+  const std::int64_t first_inner = inner_tile * tiling.inner_step;
+  Tile tile{};
+  tile.x = offset.x + first_inner * fold.inner.x_stride;
+  tile.y = offset.y + first_inner * fold.inner.y_stride;
+  tile.position = offset.position + first_inner * fold.inner.position_step;
+  tile.batch = std::min(tiling.batch_step, tiling.batch - first_batch);
+  tile.inner = std::min(tiling.inner_step, fold.inner.extent - first_inner);
+  if (fold.outer_rank > 0) tile.step = fold.outer[static_cast<std::size_t>(fold.outer_rank - 1)];
+  return tile;
+}
+
+template <class C>
+C negated(C value) {
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(std::make_unsigned_t<C>{0} - static_cast<std::make_unsigned_t<C>>(value));
+  } else {
+    return -value;
+  }
+}
+
+template <class C>
+C with_sign(C value, const SignVector& signs, std::int64_t position) {
+  return signs.negative(position) ? negated(value) : value;
+}
+
+/// Runs tiles of one pair of storage types. C is what sums are formed in.
+template <class In, class Out>
+class TileKernel {
+  using C = compute_type<In>;
+  static_assert(std::is_same_v<C, compute_type<Out>>);
+
+ public:
+  explicit TileKernel(const Pass& pass)
+      : pass_(pass),
+        source_(static_cast<const In*>(pass.source)),
+        target_(static_cast<Out*>(pass.target)),
+        scale_(static_cast<C>(pass.factor)),
+        block_(std::int64_t{1} << pass.bits),
+        signs_(pass.m > 1 ? base_signs<C>(pass.m) : nullptr) {}
+
+  void rows(const Tile& tile, int packed) const {
+    const int bits = pass_.bits + packed;
+    const In* x = source_ + tile.x;
+    Out* y = target_ + tile.y;
+    if (pass_.m == 1) {
+      simd::hadamard_rows<In, Out>(x, tile.step.x_stride, y, tile.step.y_stride, tile.batch, bits, packed, scale_,
+                                   scratch(simd::hadamard_rows_scratch_elements<In, Out>(bits)));
+      return;
+    }
+    const std::int64_t width = std::int64_t{1} << bits;
+    for (std::int64_t r = 0; r < tile.batch; ++r) {
+      const In* row = x + r * tile.step.x_stride;
+      Out* out = y + r * tile.step.y_stride;
+      with_intermediate(out, pass_.m * width, simd::hadamard_rows_scratch_elements<In, C>(bits), [&](auto* sums, C* work) {
+        simd::hadamard_rows<In, C>(row, width, sums, width, pass_.m, bits, packed, C{1}, work);
+        simd::signed_matrix_columns<C, Out>(signs_, order(), sums, width, out, width, width, scale_, work);
+      });
+    }
+  }
+
+  void columns(const Tile& tile) const {
+    for (std::int64_t b = 0; b < tile.batch; ++b) {
+      const In* x = source_ + tile.x + b * tile.step.x_stride;
+      Out* y = target_ + tile.y + b * tile.step.y_stride;
+      const std::int64_t xs = pass_.fold.axis.x_stride;
+      const std::int64_t ys = pass_.fold.axis.y_stride;
+      if (pass_.m == 1) {
+        simd::hadamard_columns<In, Out>(x, xs, y, ys, tile.inner, pass_.bits, scale_,
+                                        scratch(simd::hadamard_columns_scratch_elements<In, Out>(pass_.bits)));
+        continue;
+      }
+      // A slice of the columns at a time, so that the intermediate sums stay in cache.
+      const std::int64_t slice = std::clamp<std::int64_t>(
+          gather_bytes / (pass_.length() * static_cast<std::int64_t>(sizeof(C))) / full_columns * full_columns,
+          full_columns, tile.inner < full_columns ? full_columns : tile.inner);
+      for (std::int64_t i = 0; i < tile.inner; i += slice) {
+        const std::int64_t width = std::min(slice, tile.inner - i);
+        const std::size_t extra = simd::hadamard_columns_scratch_elements<In, C>(pass_.bits) +
+                                  simd::signed_matrix_scratch_elements<C, Out>(order());
+        C* sums = scratch(static_cast<std::size_t>(pass_.length() * width) + extra);
+        C* work = sums + pass_.length() * width;
+        for (std::int64_t b2 = 0; b2 < pass_.m; ++b2) {
+          simd::hadamard_columns<In, C>(x + i + b2 * block_ * xs, xs, sums + b2 * block_ * width, width, width,
+                                        pass_.bits, C{1}, work);
+        }
+        for (std::int64_t l = 0; l < block_; ++l) {
+          simd::signed_matrix_columns<C, Out>(signs_, order(), sums + l * width, block_ * width, y + i + l * ys,
+                                              block_ * ys, width, scale_, work);
+        }
+      }
+    }
+  }
+
+  void gather_columns(const Tile& tile) const {
+    const std::int64_t width = tile.batch * tile.inner;
+    const std::size_t extra = simd::hadamard_columns_scratch_elements<C, C>(pass_.bits) +
+                              (pass_.m > 1 ? simd::signed_matrix_scratch_elements<C, C>(order()) : 0);
+    C* values = scratch(static_cast<std::size_t>(pass_.length() * width) + extra);
+    C* work = values + pass_.length() * width;
+    each_gathered(tile, [&](const Place& p) {
+      const C value = static_cast<C>(source_[p.x]);
+      values[p.j * width + p.column] = pass_.in.any() ? with_sign(value, pass_.in, p.position) : value;
+    });
+    for (std::int64_t b = 0; b < pass_.m; ++b) {
+      C* part = values + b * block_ * width;
+      simd::hadamard_columns<C, C>(part, width, part, width, width, pass_.bits, pass_.m == 1 ? scale_ : C{1}, work);
+    }
+    if (pass_.m > 1) {
+      const std::int64_t row = block_ * width;
+      simd::signed_matrix_columns<C, C>(signs_, order(), values, row, values, row, row, scale_, work);
+    }
+    each_gathered(tile, [&](const Place& p) { store(p.y, p.position, values[p.j * width + p.column]); });
+  }
+
+  void gather_rows(const Tile& tile) const {
+    const std::int64_t length = pass_.length();
+    const std::size_t extra = simd::hadamard_rows_scratch_elements<C, C>(pass_.bits) +
+                              (pass_.m > 1 ? simd::signed_matrix_scratch_elements<C, C>(order()) : 0);
+    C* row = scratch(static_cast<std::size_t>(length) + extra);
+    C* work = row + length;
+    const Dimension& axis = pass_.fold.axis;
+    for (std::int64_t r = 0; r < tile.batch; ++r) {
+      const In* x = source_ + tile.x + r * tile.step.x_stride;
+      const std::int64_t position = tile.position + r * tile.step.position_step;
+      if (axis.x_stride == 1) {
+        load_contiguous(x, row, length);
+      } else {
+        for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<C>(x[j * axis.x_stride]);
+      }
+      apply_signs(pass_.in, position, row, length);
+      simd::hadamard_rows<C, C>(row, block_, row, block_, pass_.m, pass_.bits, 0, pass_.m == 1 ? scale_ : C{1}, work);
+      if (pass_.m > 1) {
+        simd::signed_matrix_columns<C, C>(signs_, order(), row, block_, row, block_, block_, scale_, work);
+      }
+      const std::int64_t y = tile.y + r * tile.step.y_stride;
+      if (pass_.ordering == Ordering::natural && axis.y_stride == 1) {
+        apply_signs(pass_.out, position, row, length);
+        store_contiguous(row, target_ + y, length);
+      } else {
+        for (std::int64_t j = 0; j < length; ++j) {
+          store(y + j * axis.y_stride, position + j * axis.position_step, row[j]);
+        }
+      }
+    }
+  }
+
+ private:
+  /// One element of a gathered tile.
+  struct Place {
+    std::int64_t j, column;        ///< where it is in scratch
+    std::int64_t x, y, position;   ///< where it is in the arrays and on the axis
+  };
+
+  template <class Visit>
+  void each_gathered(const Tile& tile, const Visit& visit) const {
+    const Dimension& axis = pass_.fold.axis;
+    const Dimension& inner = pass_.fold.inner;
+    for (std::int64_t b = 0; b < tile.batch; ++b) {
+      for (std::int64_t i = 0; i < tile.inner; ++i) {
+        Place p{0, b * tile.inner + i, tile.x + b * tile.step.x_stride + i * inner.x_stride,
+                tile.y + b * tile.step.y_stride + i * inner.y_stride,
+                tile.position + b * tile.step.position_step + i * inner.position_step};
+        for (; p.j < pass_.length(); ++p.j) {
+          visit(p);
+          p.x += axis.x_stride;
+          p.y += axis.y_stride;
+          p.position += axis.position_step;
+        }
+      }
+    }
+  }
+
+  void store(std::int64_t offset, std::int64_t position, C value) const {
+    if (pass_.out.any()) value = with_sign(value, pass_.out, pass_.output_position(position));
+    target_[pass_.target_offset(offset, position)] = static_cast<Out>(value);
+  }
+
+  /// signs ∘ row for a row whose positions follow one another.
+  void apply_signs(const SignVector& signs, std::int64_t position, C* row, std::int64_t length) const {
+    if (!signs.any()) return;
+    const std::int64_t step = pass_.fold.axis.position_step;
+    if (!signs.seeded && step == 1) {
+      const std::int8_t* values = signs.values + position;
+      for (std::int64_t j = 0; j < length; ++j) row[j] = values[j] < 0 ? negated(row[j]) : row[j];
+      return;
+    }
+    for (std::int64_t j = 0; j < length; ++j) row[j] = with_sign(row[j], signs, position + j * step);
+  }
+
+  static void load_contiguous(const In* x, C* row, std::int64_t length) {
+    if constexpr (std::is_same_v<In, C>) {
+      std::memcpy(row, x, static_cast<std::size_t>(length) * sizeof(C));
+    } else {
+      simd::convert<In, C>(x, row, length);
+    }
+  }
+
+  static void store_contiguous(const C* row, Out* y, std::int64_t length) {
+    if constexpr (std::is_same_v<Out, C>) {
+      std::memcpy(y, row, static_cast<std::size_t>(length) * sizeof(C));
+    } else {
+      simd::convert<C, Out>(row, y, length);
+    }
+  }
+
+  /// Calls work(sums, scratch) with room for `count` sums in the compute type: in the output itself where it
+  /// has that type, in scratch where it is narrower.
+  template <class Work>
+  void with_intermediate(Out* out, std::int64_t count, std::size_t kernel_scratch, const Work& work) const {
+    const std::size_t extra = kernel_scratch + simd::signed_matrix_scratch_elements<C, Out>(order());
+    if constexpr (std::is_same_v<Out, C>) {
+      work(out, scratch(extra));
+    } else {
+      C* sums = scratch(static_cast<std::size_t>(count) + extra);
+      work(sums, sums + count);
+    }
+  }
+
+  int order() const { return static_cast<int>(pass_.m); }
+
+  static C* scratch(std::size_t elements) { return static_cast<C*>(thread_scratch(elements * sizeof(C))); }
+
+  const Pass& pass_;
+  const In* source_;
+  Out* target_;
+  C scale_;
+  std::int64_t block_;
+  const C* signs_;
+};
+
+template <class In, class Out>
+void run(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
+  const TileKernel<In, Out> kernel(pass);
+  const Tile tile = locate(pass, tiling, index);
+  switch (tiling.mode) {
+    case HostMode::rows: kernel.rows(tile, tiling.packed_bits); break;
+    case HostMode::columns: kernel.columns(tile); break;
+    case HostMode::gather_columns: kernel.gather_columns(tile); break;
+    case HostMode::gather_rows: kernel.gather_rows(tile); break;
+  }
+}
+
+/// 16-bit storage on either side or both; float in between is handled by the caller.
+template <class S>
+void run_narrow(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
+  if (pass.source_type == pass.target_type) return run<S, S>(pass, tiling, index);
+  if (pass.target_type == ScalarType::float32) return run<S, float>(pass, tiling, index);
+  return run<float, S>(pass, tiling, index);
+}
+
+}  // namespace
+
+void run_host_tile(const Pass& pass, const HostTiling& tiling, std::int64_t tile) {
+  const ScalarType narrow = narrower(pass.target_type, pass.source_type) ? pass.target_type : pass.source_type;
+  switch (narrow) {
+    case ScalarType::float32: return run<float, float>(pass, tiling, tile);
+    case ScalarType::float64: return run<double, double>(pass, tiling, tile);
+    case ScalarType::int32: return run<std::int32_t, std::int32_t>(pass, tiling, tile);
+    case ScalarType::int64: return run<std::int64_t, std::int64_t>(pass, tiling, tile);
+    case ScalarType::float16: return run_narrow<half>(pass, tiling, tile);
+    case ScalarType::bfloat16: return run_narrow<bfloat16>(pass, tiling, tile);
+    case ScalarType::complex64:
+    case ScalarType::complex128: break;  // folded into reals before passes are made
+  }
+}
+
+}  // namespace papillon::generic

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <string_view>
+
+#include "papillon/core/hadamard_problem.hpp"
+#include "papillon/core/view.hpp"
+#include "papillon/generic/hadamard.hpp"
+#include "papillon/hadamard_options.hpp"
+#include "papillon/orders.hpp"
+
+namespace papillon {
+
+/// Which implementation runs a call.
+enum class Backend {
+  host_vector,  ///< the vector kernels, on a Kokkos host space
+  team,         ///< the generic Kokkos team kernel
+};
+
+constexpr std::string_view name_of(Backend backend) {
+  return backend == Backend::host_vector ? "generic, vector kernels on the host" : "generic, Kokkos team kernel";
+}
+
+/// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i].
+///
+/// x and y are arrays of one shape, of rank 1 to 8 and any strides, that `space` can reach. n is the length of
+/// the axis (or `options.group`); it must be m · 2^k for an offered base order m, see `hadamard_orders`, and
+/// H_n = H_m ⊗ H_{2^k}, the power-of-two part varying fastest. y may be x (same pointer, extents and strides);
+/// any other overlap is refused. x is never written.
+///
+/// Cost: n·log2(2^k) + n·m operations a transform; the data passes through memory once where a transform fits a
+/// core's cache, else once a pass of the schedule.
+///
+/// Bits: stages run from the lowest index bit to the highest (F. Yates' algorithm, 1937; in matrix form
+/// I. J. Good, J. R. Stat. Soc. B 20, 1958), the order-m sums in increasing index order; sums are formed in
+/// float for 16-bit scalars and in the scalar itself otherwise; the factor multiplies once, at the end, and
+/// the result is rounded once. So results are identical on every backend and for any batch, thread count,
+/// layout and schedule (NaN payloads excepted). Integers wrap.
+///
+/// Accuracy, for floats with unit roundoff u of the compute type: |y - exact| <= gamma · |factor| · sum |x_j|
+/// with gamma = d·u / (1 - d·u), d = k + (m > 1 ? m - 1 : 0) + 2 (Higham, Accuracy and Stability of Numerical
+/// Algorithms, section 4.2 and 24.1), plus one rounding to the storage type for 16-bit scalars.
+///
+/// Asynchronous on `space`; allocates only what `hadamard_workspace_bytes` says, and only if
+/// `options.workspace` is empty.
+///
+/// Throws std::invalid_argument naming the argument and its value; nothing has been written then.
+template <class ExecutionSpace>
+  requires Kokkos::is_execution_space_v<ExecutionSpace>
+void hadamard(const ExecutionSpace& space, const ConstTensorDescriptor& x, const TensorDescriptor& y,
+              const HadamardOptions& options = {}) {
+  constexpr bool host = generic::is_host_space<ExecutionSpace>;
+  generic::run_hadamard<host>(space, detail::make_hadamard_problem(x, y, options, host));
+}
+
+/// As above for Kokkos Views of equal rank: LayoutRight, LayoutLeft or LayoutStride, subviews, const x.
+template <class ExecutionSpace, KokkosView XView, KokkosView YView>
+  requires Kokkos::is_execution_space_v<ExecutionSpace>
+void hadamard(const ExecutionSpace& space, const XView& x, const YView& y, const HadamardOptions& options = {}) {
+  static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+                "papillon::hadamard: the execution space cannot reach the memory of x");
+  static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename YView::memory_space>::accessible,
+                "papillon::hadamard: the execution space cannot reach the memory of y");
+  static_assert(!std::is_const_v<typename YView::value_type>, "papillon::hadamard: y has const elements");
+  static_assert(XView::rank() == YView::rank(), "papillon::hadamard: x and y differ in rank");
+  hadamard(space, ConstTensorDescriptor(describe_view(x)), describe_view(y), options);
+}
+
+/// Bytes of workspace that a call needs: 0 unless a transform takes several passes and either has a 16-bit
+/// scalar or an ordering other than natural; then one transform (of up to 64 neighbouring columns) in the
+/// compute type. Throws as `hadamard` does.
+template <class ExecutionSpace>
+std::size_t hadamard_workspace_bytes(const ExecutionSpace&, const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                                     const HadamardOptions& options = {}) {
+  constexpr bool host = generic::is_host_space<ExecutionSpace>;
+  const auto problem = detail::make_hadamard_problem(x, y, options, false);
+  return detail::workspace_bytes(problem,
+                                 detail::schedule_of(problem, host ? Architecture::cpu : Architecture::device));
+}
+template <class ExecutionSpace, KokkosView XView, KokkosView YView>
+std::size_t hadamard_workspace_bytes(const ExecutionSpace& space, const XView& x, const YView& y,
+                                     const HadamardOptions& options = {}) {
+  return hadamard_workspace_bytes(space, ConstTensorDescriptor(describe_view(x)), describe_view(y), options);
+}
+
+/// Which implementation would run the call. Throws as `hadamard` does.
+template <class ExecutionSpace>
+Backend selected_backend(const ExecutionSpace&, const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                         const HadamardOptions& options = {}) {
+  detail::make_hadamard_problem(x, y, options, false);
+  return generic::is_host_space<ExecutionSpace> ? Backend::host_vector : Backend::team;
+}
+template <class ExecutionSpace, KokkosView XView, KokkosView YView>
+Backend selected_backend(const ExecutionSpace& space, const XView& x, const YView& y,
+                         const HadamardOptions& options = {}) {
+  return selected_backend(space, ConstTensorDescriptor(describe_view(x)), describe_view(y), options);
+}
+
+}  // namespace papillon

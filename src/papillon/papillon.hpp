@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "papillon/hadamard.hpp"
+#include "papillon/orders.hpp"
+#include "papillon/version.hpp"
