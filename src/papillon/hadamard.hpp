@@ -19,18 +19,19 @@ enum class Backend {
 };
 
 constexpr std::string_view name_of(Backend backend) {
-  return backend == Backend::host_vector ? "generic, vector kernels on the host" : "generic, Kokkos team kernel";
+  return backend == Backend::host_vector ? "generic, vector kernels on the host"
+                                         : "generic, Kokkos team kernel";
 }
 
 /// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i].
 ///
-/// x and y are arrays of one shape, of rank 1 to 8 and any strides, that `space` can reach. n is the length of
-/// the axis (or `options.group`); it must be m · 2^k for an offered base order m, see `hadamard_orders`, and
-/// H_n = H_m ⊗ H_{2^k}, the power-of-two part varying fastest. y may be x (same pointer, extents and strides);
-/// any other overlap is refused. x is never written.
+/// x and y are arrays of one shape, of rank 1 to 8 and any strides, that `space` can reach. n is the length
+/// of the axis (or `options.group`); it must be m · 2^k for an offered base order m, see `hadamard_orders`,
+/// and H_n = H_m ⊗ H_{2^k}, the power-of-two part varying fastest. y may be x (same pointer, extents and
+/// strides); any other overlap is refused. x is never written.
 ///
-/// Cost: n·log2(2^k) + n·m operations a transform; the data passes through memory once where a transform fits a
-/// core's cache, else once a pass of the schedule.
+/// Cost: n·log2(2^k) + n·m operations a transform; the data passes through memory once where a transform fits
+/// a core's cache, else once a pass of the schedule.
 ///
 /// Bits: stages run from the lowest index bit to the highest (F. Yates' algorithm, 1937; in matrix form
 /// I. J. Good, J. R. Stat. Soc. B 20, 1958), the order-m sums in increasing index order; sums are formed in
@@ -57,7 +58,8 @@ void hadamard(const ExecutionSpace& space, const ConstTensorDescriptor& x, const
 /// As above for Kokkos Views of equal rank: LayoutRight, LayoutLeft or LayoutStride, subviews, const x.
 template <class ExecutionSpace, KokkosView XView, KokkosView YView>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
-void hadamard(const ExecutionSpace& space, const XView& x, const YView& y, const HadamardOptions& options = {}) {
+void hadamard(const ExecutionSpace& space, const XView& x, const YView& y,
+              const HadamardOptions& options = {}) {
   static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
                 "papillon::hadamard: the execution space cannot reach the memory of x");
   static_assert(Kokkos::SpaceAccessibility<ExecutionSpace, typename YView::memory_space>::accessible,
@@ -71,12 +73,12 @@ void hadamard(const ExecutionSpace& space, const XView& x, const YView& y, const
 /// scalar or an ordering other than natural; then one transform (of up to 64 neighbouring columns) in the
 /// compute type. Throws as `hadamard` does.
 template <class ExecutionSpace>
-std::size_t hadamard_workspace_bytes(const ExecutionSpace&, const ConstTensorDescriptor& x, const TensorDescriptor& y,
-                                     const HadamardOptions& options = {}) {
+std::size_t hadamard_workspace_bytes(const ExecutionSpace&, const ConstTensorDescriptor& x,
+                                     const TensorDescriptor& y, const HadamardOptions& options = {}) {
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
   const auto problem = detail::make_hadamard_problem(x, y, options, false);
-  return detail::workspace_bytes(problem,
-                                 detail::schedule_of(problem, host ? Architecture::cpu : Architecture::device));
+  return detail::workspace_bytes(
+      problem, detail::schedule_of(problem, host ? Architecture::cpu : Architecture::device));
 }
 template <class ExecutionSpace, KokkosView XView, KokkosView YView>
 std::size_t hadamard_workspace_bytes(const ExecutionSpace& space, const XView& x, const YView& y,

@@ -53,29 +53,35 @@ struct Workspace {
 
 struct HadamardOptions {
   Normalization norm = Normalization::none;
-  double scale = 1.0;                       ///< finite; an integer for integer scalars
-  int axis = -1;                            ///< -rank … rank-1; negative counts from the last
+  double scale = 1.0;  ///< finite; an integer for integer scalars
+  int axis = -1;       ///< -rank … rank-1; negative counts from the last
   Ordering ordering = Ordering::natural;
   Signs signs = {};
-  std::int64_t group = 0;                   ///< g > 0: I_{n/g} ⊗ H_g, g must divide n; 0: the whole axis
+  std::int64_t group = 0;  ///< g > 0: I_{n/g} ⊗ H_g, g must divide n; 0: the whole axis
   Algorithm algorithm = Algorithm::automatic;
   Workspace workspace = {};
 };
 
 constexpr std::string_view name_of(Normalization norm) {
   switch (norm) {
-    case Normalization::none: return "none";
-    case Normalization::ortho: return "ortho";
-    case Normalization::inverse: return "inverse";
+    case Normalization::none:
+      return "none";
+    case Normalization::ortho:
+      return "ortho";
+    case Normalization::inverse:
+      return "inverse";
   }
   return "unknown";
 }
 
 constexpr std::string_view name_of(Ordering ordering) {
   switch (ordering) {
-    case Ordering::natural: return "natural";
-    case Ordering::sequency: return "sequency";
-    case Ordering::dyadic: return "dyadic";
+    case Ordering::natural:
+      return "natural";
+    case Ordering::sequency:
+      return "sequency";
+    case Ordering::dyadic:
+      return "dyadic";
   }
   return "unknown";
 }

@@ -8,7 +8,7 @@ namespace papillon {
 
 void Fold::add_outer(const Dimension& dimension) {
   if (dimension.extent == 1) return;
-  outer[static_cast<std::size_t>(outer_rank)] = dimension;
+  outer[outer_rank] = dimension;
   ++outer_rank;
 }
 
@@ -18,7 +18,7 @@ void Fold::normalize() {
     inner = Dimension{};
     add_outer(moved);
   }
-  const auto begin = outer.begin();
+  Dimension* const begin = outer;
   // By the stride in y, since writes decide; by that in x where y does not tell.
   std::stable_sort(begin, begin + outer_rank, [](const Dimension& a, const Dimension& b) {
     const auto ay = std::abs(a.y_stride);
@@ -27,26 +27,26 @@ void Fold::normalize() {
   });
   int kept = 0;
   for (int d = 0; d < outer_rank; ++d) {
-    const Dimension fast = outer[static_cast<std::size_t>(d)];
+    const Dimension fast = outer[d];
     if (kept > 0) {
-      Dimension& slow = outer[static_cast<std::size_t>(kept - 1)];
+      Dimension& slow = outer[kept - 1];
       if (slow.x_stride == fast.extent * fast.x_stride && slow.y_stride == fast.extent * fast.y_stride &&
           slow.position_step == fast.extent * fast.position_step) {
         slow = {slow.extent * fast.extent, fast.x_stride, fast.y_stride, fast.position_step};
         continue;
       }
     }
-    outer[static_cast<std::size_t>(kept)] = fast;
+    outer[kept] = fast;
     ++kept;
   }
-  for (int d = kept; d < outer_rank; ++d) outer[static_cast<std::size_t>(d)] = Dimension{};
+  for (int d = kept; d < outer_rank; ++d) outer[d] = Dimension{};
   outer_rank = kept;
   if (outer_rank > 0) {
-    const Dimension fastest = outer[static_cast<std::size_t>(outer_rank - 1)];
+    const Dimension fastest = outer[outer_rank - 1];
     if (std::abs(fastest.y_stride) < std::abs(axis.y_stride) || axis.extent == 1) {
       inner = fastest;
       --outer_rank;
-      outer[static_cast<std::size_t>(outer_rank)] = Dimension{};
+      outer[outer_rank] = Dimension{};
     }
   }
 }
@@ -65,8 +65,7 @@ Fold fold(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y, int ax
     result.axis.position_step = 1;
     if (group > 0) {
       result.axis.extent = group;
-      result.add_outer(
-          {dimension.extent / group, dimension.x_stride * group, dimension.y_stride * group, 0});
+      result.add_outer({dimension.extent / group, dimension.x_stride * group, dimension.y_stride * group, 0});
     }
   }
   if (parts == 2) result.add_outer({2, 1, 1, 0});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "papillon/core/macros.hpp"
@@ -30,19 +29,20 @@ struct Offset {
 /// A problem seen from one axis: y[o, :, i] = M x[o, :, i].
 ///
 /// `axis` is the transformed index, `inner` the index that varies faster than it (extent 1 if there is none),
-/// `outer` all others, slowest first, merged as far as the strides of x and y allow; a dense array has at most
-/// one outer index. Scalars here are real: a complex array has its two parts as an inner index of extent 2.
+/// `outer` all others, slowest first, merged as far as the strides of x and y allow; a dense array has at
+/// most one outer index. Scalars here are real: a complex array has its two parts as an inner index of
+/// extent 2.
 struct Fold {
   static constexpr int max_outer = max_rank + 2;  // a complex part and a split axis may join the caller's
 
   Dimension axis;
   Dimension inner;
-  std::array<Dimension, max_outer> outer{};
+  Dimension outer[max_outer] = {};  // not std::array, whose members nvcc takes for host functions
   int outer_rank = 0;
 
   PAPILLON_FUNCTION constexpr std::int64_t outer_count() const {
     std::int64_t count = 1;
-    for (int d = 0; d < outer_rank; ++d) count *= outer[static_cast<std::size_t>(d)].extent;
+    for (int d = 0; d < outer_rank; ++d) count *= outer[d].extent;
     return count;
   }
 
@@ -50,7 +50,7 @@ struct Fold {
   PAPILLON_FUNCTION constexpr Offset outer_offset(std::int64_t index) const {
     Offset offset;
     for (int d = outer_rank - 1; d >= 0; --d) {
-      const Dimension& dimension = outer[static_cast<std::size_t>(d)];
+      const Dimension& dimension = outer[d];
       const std::int64_t i = d == 0 ? index : index % dimension.extent;
       index /= dimension.extent;
       offset.x += i * dimension.x_stride;

@@ -21,7 +21,8 @@ void check_tensor(const ConstTensorDescriptor& tensor, std::string_view name) {
   }
   std::int64_t count = 1;
   for (const std::int64_t extent : tensor.shape()) {
-    if (extent < 0) throw_invalid_argument(operator_name, name, " has a negative extent: ", to_text(tensor.shape()));
+    if (extent < 0)
+      throw_invalid_argument(operator_name, name, " has a negative extent: ", to_text(tensor.shape()));
     if (__builtin_mul_overflow(count, extent, &count)) {
       throw_invalid_argument(operator_name, name, " has more than 2^63 elements: ", to_text(tensor.shape()));
     }
@@ -41,7 +42,8 @@ void check_tensor(const ConstTensorDescriptor& tensor, std::string_view name) {
     reach += static_cast<__int128>(std::llabs(tensor.strides[i])) * (tensor.extents[i] - 1);
   }
   if (reach > std::numeric_limits<std::int64_t>::max() / 32) {
-    throw_invalid_argument(operator_name, name, " has strides ", to_text(std::span(tensor.strides.data(), static_cast<std::size_t>(tensor.rank))),
+    throw_invalid_argument(operator_name, name, " has strides ",
+                           to_text(std::span(tensor.strides.data(), static_cast<std::size_t>(tensor.rank))),
                            " that reach beyond the address space");
   }
 }
@@ -53,9 +55,14 @@ double factor_of(const HadamardOptions& options, std::int64_t n, ScalarType type
   double factor = options.scale;
   const auto length = static_cast<double>(n);
   switch (options.norm) {
-    case Normalization::none: break;
-    case Normalization::ortho: factor = options.scale / std::sqrt(length); break;
-    case Normalization::inverse: factor = options.scale / length; break;
+    case Normalization::none:
+      break;
+    case Normalization::ortho:
+      factor = options.scale / std::sqrt(length);
+      break;
+    case Normalization::inverse:
+      factor = options.scale / length;
+      break;
     default:
       throw_invalid_argument(operator_name, "norm has the unknown value ", static_cast<int>(options.norm));
   }
@@ -113,8 +120,8 @@ HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const Tens
                            " has length n = 0");
   }
   if (options.group < 0 || (options.group > 0 && length % options.group != 0)) {
-    throw_invalid_argument(operator_name, "group = ", options.group, " does not divide n = ", length, " (axis ",
-                           axis, " of shape ", to_text(x.shape()), ")");
+    throw_invalid_argument(operator_name, "group = ", options.group, " does not divide n = ", length,
+                           " (axis ", axis, " of shape ", to_text(x.shape()), ")");
   }
   if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::butterfly) {
     throw_invalid_argument(operator_name, "algorithm has the unknown value ",
@@ -176,7 +183,8 @@ std::int64_t workspace_columns(const HadamardProblem& problem) {
 
 std::size_t workspace_bytes(const HadamardProblem& problem, const Schedule& schedule) {
   if (problem.empty || !needs_workspace(problem, schedule)) return 0;
-  return static_cast<std::size_t>(problem.n() * workspace_columns(problem)) * compute_bytes_of(problem.scalar);
+  return static_cast<std::size_t>(problem.n() * workspace_columns(problem)) *
+         compute_bytes_of(problem.scalar);
 }
 
 }  // namespace papillon::detail

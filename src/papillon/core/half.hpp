@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "papillon/core/macros.hpp"
@@ -10,9 +9,11 @@ namespace papillon {
 
 namespace detail {
 
+// The compiler's bit_cast: std::bit_cast is a host function to nvcc.
+
 /// Bits of the binary16 value nearest to `value`, ties to even; NaN stays NaN (quiet, upper payload kept).
 PAPILLON_FUNCTION constexpr std::uint16_t float_to_half_bits(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) {
@@ -44,30 +45,30 @@ PAPILLON_FUNCTION constexpr float half_bits_to_float(std::uint16_t half) {
   std::uint32_t mantissa = half & 0x3ffu;
   if (exponent == 31u) {  // infinity, or NaN made quiet as the hardware conversions make it
     const std::uint32_t quiet = mantissa != 0u ? 0x400000u : 0u;
-    return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13) | quiet);
+    return __builtin_bit_cast(float, sign | 0x7f800000u | (mantissa << 13) | quiet);
   }
   if (exponent == 0u) {
-    if (mantissa == 0u) return std::bit_cast<float>(sign);
+    if (mantissa == 0u) return __builtin_bit_cast(float, sign);
     std::uint32_t biased = 113u;
     while ((mantissa & 0x400u) == 0u) {
       mantissa <<= 1;
       --biased;
     }
-    return std::bit_cast<float>(sign | (biased << 23) | ((mantissa & 0x3ffu) << 13));
+    return __builtin_bit_cast(float, sign | (biased << 23) | ((mantissa & 0x3ffu) << 13));
   }
-  return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+  return __builtin_bit_cast(float, sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
 /// Bits of the bfloat16 value nearest to `value`, ties to even; NaN stays NaN (quiet, upper payload kept).
 PAPILLON_FUNCTION constexpr std::uint16_t float_to_bfloat16_bits(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
 /// The exact value of a bfloat16 number.
 PAPILLON_FUNCTION constexpr float bfloat16_bits_to_float(std::uint16_t value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(value) << 16);
 }
 
 }  // namespace detail

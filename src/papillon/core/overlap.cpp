@@ -141,7 +141,8 @@ bool overlaps_itself(const ConstTensorDescriptor& tensor) {
     if (tensor.extents[i] > 1 && tensor.strides[i] == 0) return true;
   }
   // Two tuples collide when the slower of the indices in which they differ makes up for the rest: fix a
-  // difference of 1 … last in one index and look for the same distance among the others, differences included.
+  // difference of 1 … last in one index and look for the same distance among the others, differences
+  // included.
   std::vector<Term> own;
   append_terms(tensor, own);
   const Wide bytes = static_cast<Wide>(size_of(tensor.type));

@@ -3,9 +3,8 @@
 
 namespace papillon::detail {
 
-Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int index,
-               const Fold& whole, const void* source, ScalarType source_type, void* target,
-               ScalarType target_type) {
+Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int index, const Fold& whole,
+               const void* source, ScalarType source_type, void* target, ScalarType target_type) {
   const PassSchedule& part = schedule.passes[static_cast<std::size_t>(index)];
   const bool first = index == 0;
   const bool last = index == schedule.pass_count - 1;
@@ -19,7 +18,8 @@ Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int ind
   pass.target_type = target_type;
   pass.factor = last ? problem.factor : 1.0;
   pass.columns = part.columns;
-  const SignVector signs{problem.signs.values.data(), problem.signs.seed.value_or(0), problem.signs.seed.has_value()};
+  const SignVector signs{problem.signs.values.data(), problem.signs.seed.value_or(0),
+                         problem.signs.seed.has_value()};
   if (first && problem.signs.side == SignSide::input) pass.in = signs;
   if (last && problem.signs.side == SignSide::output) pass.out = signs;
   if (last) pass.ordering = problem.ordering;

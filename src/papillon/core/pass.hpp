@@ -39,8 +39,8 @@ struct Pass {
   SignVector in;
   SignVector out;
   Ordering ordering = Ordering::natural;
-  int ordering_bits = 0;           ///< of the whole axis
-  std::int64_t place_stride = 0;   ///< target elements from one place of the whole axis to the next
+  int ordering_bits = 0;          ///< of the whole axis
+  std::int64_t place_stride = 0;  ///< target elements from one place of the whole axis to the next
 
   /// Neither signs nor an order: elements need not know where on the axis they are.
   PAPILLON_FUNCTION bool plain() const { return !in.any() && !out.any() && ordering == Ordering::natural; }
@@ -48,8 +48,9 @@ struct Pass {
 
   /// Target offset of an element whose offsets within the pass are `offset` and natural position `position`.
   PAPILLON_FUNCTION std::int64_t target_offset(std::int64_t offset, std::int64_t position) const {
-    return ordering == Ordering::natural ? offset
-                                         : offset + ordered_place(ordering, position, ordering_bits) * place_stride;
+    return ordering == Ordering::natural
+               ? offset
+               : offset + ordered_place(ordering, position, ordering_bits) * place_stride;
   }
   /// The position that the sign of an output belongs to: its place in the order asked for.
   PAPILLON_FUNCTION std::int64_t output_position(std::int64_t position) const {
@@ -57,8 +58,8 @@ struct Pass {
   }
 };
 
-/// Cuts pass number `index` of `schedule` out of `whole`, the fold of the whole axis with the source's and the
-/// target's strides.
+/// Cuts pass number `index` of `schedule` out of `whole`, the fold of the whole axis with the source's and
+/// the target's strides.
 Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int index, const Fold& whole,
                const void* source, ScalarType source_type, void* target, ScalarType target_type);
 
@@ -73,11 +74,10 @@ constexpr ScalarType compute_scalar(ScalarType real) {
 }
 
 /// Calls `run(pass)` for every pass of the problem, in order. Without need of a workspace the first pass goes
-/// from x to y and the others work in place on y. With one, transforms are done one outer index (and one group
-/// of inner columns) at a time, the intermediate results staying in `workspace` in the compute type.
+/// from x to y and the others work in place on y. With one, transforms are done one outer index (and one
+/// group of inner columns) at a time, the intermediate results staying in `workspace` in the compute type.
 template <class Run>
-void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, void* workspace,
-                   Run&& run) {
+void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
   const ScalarType scalar = problem.scalar;
   if (!needs_workspace(problem, schedule)) {
     Fold fold = problem.fold;

@@ -31,13 +31,17 @@ inline constexpr std::array<ScalarType, 8> all_scalar_types = {
 constexpr std::size_t size_of(ScalarType type) {
   switch (type) {
     case ScalarType::float16:
-    case ScalarType::bfloat16: return 2;
+    case ScalarType::bfloat16:
+      return 2;
     case ScalarType::float32:
-    case ScalarType::int32: return 4;
+    case ScalarType::int32:
+      return 4;
     case ScalarType::float64:
     case ScalarType::int64:
-    case ScalarType::complex64: return 8;
-    case ScalarType::complex128: return 16;
+    case ScalarType::complex64:
+      return 8;
+    case ScalarType::complex128:
+      return 16;
   }
   return 0;
 }
@@ -45,14 +49,22 @@ constexpr std::size_t size_of(ScalarType type) {
 /// NumPy's name of the type ("bfloat16" where NumPy has none).
 constexpr std::string_view name_of(ScalarType type) {
   switch (type) {
-    case ScalarType::float32: return "float32";
-    case ScalarType::float64: return "float64";
-    case ScalarType::float16: return "float16";
-    case ScalarType::bfloat16: return "bfloat16";
-    case ScalarType::int32: return "int32";
-    case ScalarType::int64: return "int64";
-    case ScalarType::complex64: return "complex64";
-    case ScalarType::complex128: return "complex128";
+    case ScalarType::float32:
+      return "float32";
+    case ScalarType::float64:
+      return "float64";
+    case ScalarType::float16:
+      return "float16";
+    case ScalarType::bfloat16:
+      return "bfloat16";
+    case ScalarType::int32:
+      return "int32";
+    case ScalarType::int64:
+      return "int64";
+    case ScalarType::complex64:
+      return "complex64";
+    case ScalarType::complex128:
+      return "complex128";
   }
   return "unknown";
 }

@@ -14,22 +14,25 @@ std::string check_schedule(const Schedule& schedule) {
   for (int p = 0; p < schedule.pass_count; ++p) {
     const PassSchedule& pass = schedule.passes[static_cast<std::size_t>(p)];
     if (base_factors > 0) wrong << "pass " << p << " comes after the order-m factor; ";
-    if (pass.first_bit != bit) wrong << "pass " << p << " starts at bit " << pass.first_bit << ", not " << bit << "; ";
+    if (pass.first_bit != bit)
+      wrong << "pass " << p << " starts at bit " << pass.first_bit << ", not " << bit << "; ";
     int group_bit = pass.first_bit;
     for (int g = 0; g < pass.group_count; ++g) {
       const BitGroup& group = pass.groups[static_cast<std::size_t>(g)];
       if (group.first_bit != group_bit || group.bits <= 0) {
-        wrong << "pass " << p << " group " << g << " starts at bit " << group.first_bit << " with " << group.bits
-              << " bits, not at " << group_bit << "; ";
+        wrong << "pass " << p << " group " << g << " starts at bit " << group.first_bit << " with "
+              << group.bits << " bits, not at " << group_bit << "; ";
       }
       if (group.level == Level::memory) wrong << "pass " << p << " transforms in memory; ";
       group_bit += group.bits;
     }
     if (group_bit != pass.first_bit + pass.bits) {
-      wrong << "pass " << p << " has groups up to bit " << group_bit << ", not " << pass.first_bit + pass.bits << "; ";
+      wrong << "pass " << p << " has groups up to bit " << group_bit << ", not " << pass.first_bit + pass.bits
+            << "; ";
     }
     const std::int64_t length = (std::int64_t{1} << pass.bits) * (pass.base_factor ? schedule.m : 1);
-    if (pass.length != length) wrong << "pass " << p << " has length " << pass.length << ", not " << length << "; ";
+    if (pass.length != length)
+      wrong << "pass " << p << " has length " << pass.length << ", not " << length << "; ";
     if (pass.columns < 1) wrong << "pass " << p << " has " << pass.columns << " columns; ";
     if (pass.tile_bytes != static_cast<std::size_t>(pass.length * pass.columns) * compute) {
       wrong << "pass " << p << " states " << pass.tile_bytes << " tile bytes; ";
@@ -43,7 +46,8 @@ std::string check_schedule(const Schedule& schedule) {
     bit += pass.bits;
   }
   if (bit != schedule.log2_power) wrong << bit << " of " << schedule.log2_power << " bits are covered; ";
-  if (base_factors != (schedule.m > 1 ? 1 : 0)) wrong << "the order-m factor is applied " << base_factors << " times; ";
+  if (base_factors != (schedule.m > 1 ? 1 : 0))
+    wrong << "the order-m factor is applied " << base_factors << " times; ";
   return wrong.str();
 }
 

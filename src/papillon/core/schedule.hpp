@@ -31,10 +31,14 @@ constexpr std::string_view name_of(Architecture architecture) {
 
 constexpr std::string_view name_of(Level level) {
   switch (level) {
-    case Level::registers: return "registers";
-    case Level::near: return "first-level cache";
-    case Level::shared: return "tile";
-    case Level::memory: return "memory";
+    case Level::registers:
+      return "registers";
+    case Level::near:
+      return "first-level cache";
+    case Level::shared:
+      return "tile";
+    case Level::memory:
+      return "memory";
   }
   return "unknown";
 }
@@ -52,11 +56,11 @@ struct BitGroup {
 struct PassSchedule {
   static constexpr int max_groups = 3;
 
-  int first_bit = 0;         ///< lowest bit of the power-of-two part that this pass transforms
-  int bits = 0;              ///< how many
-  bool base_factor = false;  ///< whether the order-m factor is applied, after the bits
-  std::int64_t length = 1;   ///< points of the axis that a tile holds: 2^bits, times m with the base factor
-  std::int64_t columns = 1;  ///< neighbouring transforms that a tile holds
+  int first_bit = 0;           ///< lowest bit of the power-of-two part that this pass transforms
+  int bits = 0;                ///< how many
+  bool base_factor = false;    ///< whether the order-m factor is applied, after the bits
+  std::int64_t length = 1;     ///< points of the axis that a tile holds: 2^bits, times m with the base factor
+  std::int64_t columns = 1;    ///< neighbouring transforms that a tile holds
   std::size_t tile_bytes = 0;  ///< length * columns elements of the compute type
   std::array<BitGroup, max_groups> groups{};
   int group_count = 0;
@@ -99,8 +103,12 @@ constexpr ScheduleLimits schedule_limits(Architecture architecture, std::size_t 
     // 16 registers of one 64-byte vector each; a core of the measured machine has 48 KiB of first-level and
     // 1 MiB of second-level cache.
     const int lanes_log2 = compute_bytes == 8 ? 3 : 4;
-    return {lanes_log2 + 4, std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{256} << 10,
-            static_cast<std::int64_t>(64 / compute_bytes), "AMD EPYC (Zen 5), 2 cores, AVX-512"};
+    return {lanes_log2 + 4,
+            std::size_t{16} << 10,
+            std::size_t{256} << 10,
+            std::size_t{256} << 10,
+            static_cast<std::int64_t>(64 / compute_bytes),
+            "AMD EPYC (Zen 5), 2 cores, AVX-512"};
   }
   // A tile of half the 48 KiB that a block may use without asking leaves room for two blocks and more.
   return {0, std::size_t{24} << 10, std::size_t{32} << 10, std::size_t{32} << 10, 8, "not measured"};
@@ -138,7 +146,8 @@ constexpr void set_groups(PassSchedule& pass, const ScheduleLimits& limits, std:
   // Columns reach four bits in one round of registers; rows also those of the lanes.
   take(Level::registers, pass.columns == 1 ? limits.register_bits : (limits.register_bits > 0 ? 4 : 0));
   const int used = pass.bits - left;
-  take(Level::near, near_bits - (pass.columns == 1 ? used : used + floor_log2(static_cast<std::uint64_t>(pass.columns))));
+  take(Level::near,
+       near_bits - (pass.columns == 1 ? used : used + floor_log2(static_cast<std::uint64_t>(pass.columns))));
   take(Level::shared, left);
 }
 
@@ -173,9 +182,10 @@ constexpr Schedule make_schedule(Architecture architecture, ScalarType scalar, s
       const int most = capacity > 1 ? floor_log2(static_cast<std::uint64_t>(capacity)) : 1;
       pass.bits = left < most ? left : most;
       if (rows && left > pass.bits) {
-        // A row too long for one tile: leave the later passes as much as they can hold at full width, and keep
-        // the blocks of this pass where the two levels of cache are fastest.
-        const int next = floor_log2(static_cast<std::uint64_t>(elements(limits.tile_bytes) / limits.minimum_columns));
+        // A row too long for one tile: leave the later passes as much as they can hold at full width, and
+        // keep the blocks of this pass where the two levels of cache are fastest.
+        const int next =
+            floor_log2(static_cast<std::uint64_t>(elements(limits.tile_bytes) / limits.minimum_columns));
         const int near = floor_log2(static_cast<std::uint64_t>(elements(limits.row_bytes))) - 2;
         const int least = left - next;
         pass.bits = near > least ? near : (least < most ? least : most);
@@ -185,7 +195,8 @@ constexpr Schedule make_schedule(Architecture architecture, ScalarType scalar, s
     // Spend what is left of the tile on more columns.
     if (!rows) {
       while (columns * 2 <= width && pass.length * columns * 2 <= elements(limits.tile_bytes)) columns *= 2;
-      if (width < 2 * columns && width > columns && pass.length * width <= elements(limits.tile_bytes)) columns = width;
+      if (width < 2 * columns && width > columns && pass.length * width <= elements(limits.tile_bytes))
+        columns = width;
     }
     pass.columns = columns;
     pass.tile_bytes = static_cast<std::size_t>(pass.length * columns) * compute;

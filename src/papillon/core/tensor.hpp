@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 
 #include "papillon/core/scalar.hpp"
 
@@ -28,9 +29,10 @@ struct BasicTensorDescriptor {
 
   std::span<const std::int64_t> shape() const { return {extents.data(), static_cast<std::size_t>(rank)}; }
 
-  operator BasicTensorDescriptor<const void*>() const
-    requires(!std::is_const_v<std::remove_pointer_t<Pointer>>)
-  {
+  /// A writable array is a readable one.
+  template <class Other>
+    requires(std::is_same_v<Other, const void*> && !std::is_same_v<Pointer, Other>)
+  operator BasicTensorDescriptor<Other>() const {
     return {data, type, rank, extents, strides};
   }
 };

@@ -19,12 +19,14 @@ namespace detail {
 // Kokkos' 16-bit types are float on a build without a device; there they need no mapping of their own.
 struct NoSuchScalar;
 template <class Kokkos16>
-using DistinctHalf = std::conditional_t<std::is_class_v<Kokkos16> && sizeof(Kokkos16) == 2, Kokkos16, NoSuchScalar>;
+using DistinctHalf =
+    std::conditional_t<std::is_class_v<Kokkos16> && sizeof(Kokkos16) == 2, Kokkos16, NoSuchScalar>;
 
 }  // namespace detail
 
 template <>
-struct ScalarTraits<detail::DistinctHalf<Kokkos::Experimental::half_t>> : ScalarTraitsBase<ScalarType::float16> {};
+struct ScalarTraits<detail::DistinctHalf<Kokkos::Experimental::half_t>>
+    : ScalarTraitsBase<ScalarType::float16> {};
 
 template <class T>
 concept KokkosView = Kokkos::is_view_v<std::remove_cvref_t<T>>;
@@ -34,10 +36,12 @@ template <KokkosView View>
 auto describe_view(const View& view) {
   using Value = typename View::value_type;
   using Element = std::remove_const_t<Value>;
-  static_assert(Scalar<Element>, "papillon: the View's element type is not one that Papillon transforms (see ScalarType)");
+  static_assert(Scalar<Element>,
+                "papillon: the View's element type is not one that Papillon transforms (see ScalarType)");
   static_assert(View::rank() >= 1 && View::rank() <= max_rank, "papillon: Views of rank 1 to 8 are taken");
   using Pointer = std::conditional_t<std::is_const_v<Value>, const void*, void*>;
-  BasicTensorDescriptor<Pointer> tensor{view.data(), scalar_type_of<Element>, static_cast<int>(View::rank()), {}, {}};
+  BasicTensorDescriptor<Pointer> tensor{
+      view.data(), scalar_type_of<Element>, static_cast<int>(View::rank()), {}, {}};
   for (std::size_t d = 0; d < View::rank(); ++d) {
     tensor.extents[d] = static_cast<std::int64_t>(view.extent(d));
     tensor.strides[d] = static_cast<std::int64_t>(view.stride(d));

@@ -10,15 +10,15 @@
 
 #include "papillon/core/errors.hpp"
 #include "papillon/core/hadamard_problem.hpp"
-#include "papillon/generic/host_pass.hpp"
 #include "papillon/core/pass.hpp"
+#include "papillon/generic/host_pass.hpp"
 #include "papillon/generic/team_pass.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::generic {
 
-/// Whether an execution space works on the host and its kernels have finished when parallel_for returns: there
-/// the vector kernels run, and a problem too small to share runs in the calling thread.
+/// Whether an execution space works on the host and its kernels have finished when parallel_for returns:
+/// there the vector kernels run, and a problem too small to share runs in the calling thread.
 template <class ExecutionSpace>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
@@ -51,7 +51,8 @@ const std::int8_t* device_base_matrix(std::int64_t m) {
   if (fresh) {
     const auto& entries = detail::base_matrix(m);
     Table table(Kokkos::view_alloc(Kokkos::WithoutInitializing, "papillon::base_matrix"), entries.size());
-    Kokkos::deep_copy(table, Kokkos::View<const std::int8_t*, Kokkos::HostSpace>(entries.data(), entries.size()));
+    Kokkos::deep_copy(table,
+                      Kokkos::View<const std::int8_t*, Kokkos::HostSpace>(entries.data(), entries.size()));
     place->second = table;
   }
   return place->second.data();
@@ -65,7 +66,8 @@ class WorkspaceHolder {
     if (bytes == 0) return;
     if (given.data != nullptr) {
       if (given.bytes < bytes) {
-        throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes, " are needed");
+        throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes,
+                               " are needed");
       }
       if (reinterpret_cast<std::uintptr_t>(given.data) % 16 != 0) {
         throw_invalid_argument("hadamard", "workspace at ", given.data, " is not aligned to 16 bytes");
@@ -90,13 +92,15 @@ template <bool Vector, class ExecutionSpace>
 void run_hadamard(const ExecutionSpace& space, const detail::HadamardProblem& problem) {
   if (problem.empty) return;
   const Schedule schedule = schedule_of(problem, Vector ? Architecture::cpu : Architecture::device);
-  const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace, workspace_bytes(problem, schedule));
+  const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace,
+                                                  workspace_bytes(problem, schedule));
   if constexpr (Vector) {
     for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) { run_host_pass(space, pass); });
   } else {
     const std::int8_t* base = nullptr;
     if (problem.m > 1) base = device_base_matrix<typename ExecutionSpace::memory_space>(problem.m);
-    for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) { run_team_pass(space, pass, base); });
+    for_each_pass(problem, schedule, workspace.data(),
+                  [&](const Pass& pass) { run_team_pass(space, pass, base); });
   }
 }
 

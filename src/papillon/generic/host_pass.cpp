@@ -17,7 +17,6 @@ namespace {
 
 using detail::SignVector;
 
-
 /// Bytes that a tile should move at least: enough to make the cost of handing it out small.
 constexpr std::int64_t tile_target_bytes = std::int64_t{128} << 10;
 /// Bytes of gathered scratch, beside the kernels' own.
@@ -50,7 +49,7 @@ HostTiling make_host_tiling(const Pass& pass) {
   const std::int64_t inner = fold.inner.extent;
 
   HostTiling tiling;
-  tiling.batch = fold.outer_rank > 0 ? fold.outer[static_cast<std::size_t>(fold.outer_rank - 1)].extent : 1;
+  tiling.batch = fold.outer_rank > 0 ? fold.outer[fold.outer_rank - 1].extent : 1;
   const int packed = pass.plain() ? packed_bits(fold) : -1;
   const bool contiguous_inner = fold.inner.x_stride == 1 && fold.inner.y_stride == 1;
   if (packed >= 0 && length > 1 && (pass.m == 1 || block * inner >= full_columns) &&
@@ -61,8 +60,9 @@ HostTiling make_host_tiling(const Pass& pass) {
     tiling.batch_step = tile_target_bytes / (length * inner * bytes);
   } else if (pass.plain() && contiguous_inner && (inner >= full_columns || tiling.batch == 1)) {
     tiling.mode = HostMode::columns;
-    const std::int64_t least = std::max(simd::preferred_tile_columns(pass.bits, static_cast<std::size_t>(compute)),
-                                        ceil_div(tile_target_bytes, length * bytes));
+    const std::int64_t least =
+        std::max(simd::preferred_tile_columns(pass.bits, static_cast<std::size_t>(compute)),
+                 ceil_div(tile_target_bytes, length * bytes));
     tiling.inner_step = std::min(inner, ceil_div(least, 64) * 64);
     tiling.batch_step = tile_target_bytes / (length * tiling.inner_step * bytes);
   } else if (inner == 1 && length >= 64 && block >= full_columns) {
@@ -72,7 +72,8 @@ HostTiling make_host_tiling(const Pass& pass) {
   } else {
     tiling.mode = HostMode::gather_columns;
     const std::int64_t most = std::max<std::int64_t>(1, gather_bytes / (length * compute));
-    const std::int64_t wanted = std::min<std::int64_t>(most, std::max<std::int64_t>(64, gather_bytes / 8 / (length * compute)));
+    const std::int64_t wanted =
+        std::min<std::int64_t>(most, std::max<std::int64_t>(64, gather_bytes / 8 / (length * compute)));
     tiling.inner_step = std::min(inner, wanted);
     tiling.batch_step = wanted / tiling.inner_step;
   }
@@ -88,9 +89,9 @@ namespace {
 
 /// What a tile covers: source and target at its first element, and how many indices of each kind.
 struct Tile {
-  std::int64_t x, y, position;   ///< offsets in elements
-  std::int64_t batch, inner;     ///< indices covered
-  Dimension step;                ///< of the batch index
+  std::int64_t x, y, position;  ///< offsets in elements
+  std::int64_t batch, inner;    ///< indices covered
+  Dimension step;               ///< of the batch index
 };
 
 Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
@@ -107,7 +108,7 @@ Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   tile.position = offset.position + first_inner * fold.inner.position_step;
   tile.batch = std::min(tiling.batch_step, tiling.batch - first_batch);
   tile.inner = std::min(tiling.inner_step, fold.inner.extent - first_inner);
-  if (fold.outer_rank > 0) tile.step = fold.outer[static_cast<std::size_t>(fold.outer_rank - 1)];
+  if (fold.outer_rank > 0) tile.step = fold.outer[fold.outer_rank - 1];
   return tile;
 }
 
@@ -145,18 +146,20 @@ class TileKernel {
     const In* x = source_ + tile.x;
     Out* y = target_ + tile.y;
     if (pass_.m == 1) {
-      simd::hadamard_rows<In, Out>(x, tile.step.x_stride, y, tile.step.y_stride, tile.batch, bits, packed, scale_,
-                                   scratch(simd::hadamard_rows_scratch_elements<In, Out>(bits)));
+      simd::hadamard_rows<In, Out>(x, tile.step.x_stride, y, tile.step.y_stride, tile.batch, bits, packed,
+                                   scale_, scratch(simd::hadamard_rows_scratch_elements<In, Out>(bits)));
       return;
     }
     const std::int64_t width = std::int64_t{1} << bits;
     for (std::int64_t r = 0; r < tile.batch; ++r) {
       const In* row = x + r * tile.step.x_stride;
       Out* out = y + r * tile.step.y_stride;
-      with_intermediate(out, pass_.m * width, simd::hadamard_rows_scratch_elements<In, C>(bits), [&](auto* sums, C* work) {
-        simd::hadamard_rows<In, C>(row, width, sums, width, pass_.m, bits, packed, C{1}, work);
-        simd::signed_matrix_columns<C, Out>(signs_, order(), sums, width, out, width, width, scale_, work);
-      });
+      with_intermediate(
+          out, pass_.m * width, simd::hadamard_rows_scratch_elements<In, C>(bits), [&](auto* sums, C* work) {
+            simd::hadamard_rows<In, C>(row, width, sums, width, pass_.m, bits, packed, C{1}, work);
+            simd::signed_matrix_columns<C, Out>(signs_, order(), sums, width, out, width, width, scale_,
+                                                work);
+          });
     }
   }
 
@@ -167,14 +170,16 @@ class TileKernel {
       const std::int64_t xs = pass_.fold.axis.x_stride;
       const std::int64_t ys = pass_.fold.axis.y_stride;
       if (pass_.m == 1) {
-        simd::hadamard_columns<In, Out>(x, xs, y, ys, tile.inner, pass_.bits, scale_,
-                                        scratch(simd::hadamard_columns_scratch_elements<In, Out>(pass_.bits)));
+        simd::hadamard_columns<In, Out>(
+            x, xs, y, ys, tile.inner, pass_.bits, scale_,
+            scratch(simd::hadamard_columns_scratch_elements<In, Out>(pass_.bits)));
         continue;
       }
       // A slice of the columns at a time, so that the intermediate sums stay in cache.
-      const std::int64_t slice = std::clamp<std::int64_t>(
-          gather_bytes / (pass_.length() * static_cast<std::int64_t>(sizeof(C))) / full_columns * full_columns,
-          full_columns, tile.inner < full_columns ? full_columns : tile.inner);
+      const std::int64_t slice =
+          std::clamp<std::int64_t>(gather_bytes / (pass_.length() * static_cast<std::int64_t>(sizeof(C))) /
+                                       full_columns * full_columns,
+                                   full_columns, tile.inner < full_columns ? full_columns : tile.inner);
       for (std::int64_t i = 0; i < tile.inner; i += slice) {
         const std::int64_t width = std::min(slice, tile.inner - i);
         const std::size_t extra = simd::hadamard_columns_scratch_elements<In, C>(pass_.bits) +
@@ -182,12 +187,12 @@ class TileKernel {
         C* sums = scratch(static_cast<std::size_t>(pass_.length() * width) + extra);
         C* work = sums + pass_.length() * width;
         for (std::int64_t b2 = 0; b2 < pass_.m; ++b2) {
-          simd::hadamard_columns<In, C>(x + i + b2 * block_ * xs, xs, sums + b2 * block_ * width, width, width,
-                                        pass_.bits, C{1}, work);
+          simd::hadamard_columns<In, C>(x + i + b2 * block_ * xs, xs, sums + b2 * block_ * width, width,
+                                        width, pass_.bits, C{1}, work);
         }
         for (std::int64_t l = 0; l < block_; ++l) {
-          simd::signed_matrix_columns<C, Out>(signs_, order(), sums + l * width, block_ * width, y + i + l * ys,
-                                              block_ * ys, width, scale_, work);
+          simd::signed_matrix_columns<C, Out>(signs_, order(), sums + l * width, block_ * width,
+                                              y + i + l * ys, block_ * ys, width, scale_, work);
         }
       }
     }
@@ -205,7 +210,8 @@ class TileKernel {
     });
     for (std::int64_t b = 0; b < pass_.m; ++b) {
       C* part = values + b * block_ * width;
-      simd::hadamard_columns<C, C>(part, width, part, width, width, pass_.bits, pass_.m == 1 ? scale_ : C{1}, work);
+      simd::hadamard_columns<C, C>(part, width, part, width, width, pass_.bits, pass_.m == 1 ? scale_ : C{1},
+                                   work);
     }
     if (pass_.m > 1) {
       const std::int64_t row = block_ * width;
@@ -230,7 +236,8 @@ class TileKernel {
         for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<C>(x[j * axis.x_stride]);
       }
       apply_signs(pass_.in, position, row, length);
-      simd::hadamard_rows<C, C>(row, block_, row, block_, pass_.m, pass_.bits, 0, pass_.m == 1 ? scale_ : C{1}, work);
+      simd::hadamard_rows<C, C>(row, block_, row, block_, pass_.m, pass_.bits, 0,
+                                pass_.m == 1 ? scale_ : C{1}, work);
       if (pass_.m > 1) {
         simd::signed_matrix_columns<C, C>(signs_, order(), row, block_, row, block_, block_, scale_, work);
       }
@@ -249,8 +256,8 @@ class TileKernel {
  private:
   /// One element of a gathered tile.
   struct Place {
-    std::int64_t j, column;        ///< where it is in scratch
-    std::int64_t x, y, position;   ///< where it is in the arrays and on the axis
+    std::int64_t j, column;       ///< where it is in scratch
+    std::int64_t x, y, position;  ///< where it is in the arrays and on the axis
   };
 
   template <class Visit>
@@ -335,10 +342,18 @@ void run(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   const TileKernel<In, Out> kernel(pass);
   const Tile tile = locate(pass, tiling, index);
   switch (tiling.mode) {
-    case HostMode::rows: kernel.rows(tile, tiling.packed_bits); break;
-    case HostMode::columns: kernel.columns(tile); break;
-    case HostMode::gather_columns: kernel.gather_columns(tile); break;
-    case HostMode::gather_rows: kernel.gather_rows(tile); break;
+    case HostMode::rows:
+      kernel.rows(tile, tiling.packed_bits);
+      break;
+    case HostMode::columns:
+      kernel.columns(tile);
+      break;
+    case HostMode::gather_columns:
+      kernel.gather_columns(tile);
+      break;
+    case HostMode::gather_rows:
+      kernel.gather_rows(tile);
+      break;
   }
 }
 
@@ -353,16 +368,24 @@ void run_narrow(const Pass& pass, const HostTiling& tiling, std::int64_t index) 
 }  // namespace
 
 void run_host_tile(const Pass& pass, const HostTiling& tiling, std::int64_t tile) {
-  const ScalarType narrow = narrower(pass.target_type, pass.source_type) ? pass.target_type : pass.source_type;
+  const ScalarType narrow =
+      narrower(pass.target_type, pass.source_type) ? pass.target_type : pass.source_type;
   switch (narrow) {
-    case ScalarType::float32: return run<float, float>(pass, tiling, tile);
-    case ScalarType::float64: return run<double, double>(pass, tiling, tile);
-    case ScalarType::int32: return run<std::int32_t, std::int32_t>(pass, tiling, tile);
-    case ScalarType::int64: return run<std::int64_t, std::int64_t>(pass, tiling, tile);
-    case ScalarType::float16: return run_narrow<half>(pass, tiling, tile);
-    case ScalarType::bfloat16: return run_narrow<bfloat16>(pass, tiling, tile);
+    case ScalarType::float32:
+      return run<float, float>(pass, tiling, tile);
+    case ScalarType::float64:
+      return run<double, double>(pass, tiling, tile);
+    case ScalarType::int32:
+      return run<std::int32_t, std::int32_t>(pass, tiling, tile);
+    case ScalarType::int64:
+      return run<std::int64_t, std::int64_t>(pass, tiling, tile);
+    case ScalarType::float16:
+      return run_narrow<half>(pass, tiling, tile);
+    case ScalarType::bfloat16:
+      return run_narrow<bfloat16>(pass, tiling, tile);
     case ScalarType::complex64:
-    case ScalarType::complex128: break;  // folded into reals before passes are made
+    case ScalarType::complex128:
+      break;  // folded into reals before passes are made
   }
 }
 

@@ -11,9 +11,9 @@ namespace papillon::generic {
 
 using detail::Pass;
 
-/// The generic kernel: a team copies a tile of `length` x `width` values into scratch, transforms it there stage
-/// by stage, and writes it back. It runs on every execution space and is the plain statement of what a pass
-/// computes; the vector kernels of the CPU must give the same bits.
+/// The generic kernel: a team copies a tile of `length` x `width` values into scratch, transforms it there
+/// stage by stage, and writes it back. It runs on every execution space and is the plain statement of what a
+/// pass computes; the vector kernels of the CPU must give the same bits.
 template <class ExecutionSpace, class In, class Out>
 class TeamPass {
   using C = compute_type<In>;
@@ -53,8 +53,9 @@ class TeamPass {
     const Offset origin = pass_.fold.outer_offset(tile / inner_tiles_);
     const std::int64_t first_column = tile % inner_tiles_ * width_;
     const std::int64_t columns = inner_ - first_column < width_ ? inner_ - first_column : width_;
-    C* values = static_cast<C*>(team.team_scratch(scratch_level_)
-                                    .get_shmem_aligned(static_cast<std::size_t>(length_ * width_) * sizeof(C), alignment));
+    C* values = static_cast<C*>(
+        team.team_scratch(scratch_level_)
+            .get_shmem_aligned(static_cast<std::size_t>(length_ * width_) * sizeof(C), alignment));
     const auto each = [&](std::int64_t count, const auto& body) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, static_cast<int>(count)), body);
       team.team_barrier();
@@ -120,8 +121,11 @@ class TeamPass {
   }
 
   // Integers wrap, which signed arithmetic in C++ does not.
-  using Wrapping = typename std::conditional_t<std::is_integral_v<C>, std::make_unsigned<C>, std::type_identity<C>>::type;
-  KOKKOS_FUNCTION static C sum(C a, C b) { return static_cast<C>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b)); }
+  using Wrapping =
+      typename std::conditional_t<std::is_integral_v<C>, std::make_unsigned<C>, std::type_identity<C>>::type;
+  KOKKOS_FUNCTION static C sum(C a, C b) {
+    return static_cast<C>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+  }
   KOKKOS_FUNCTION static C difference(C a, C b) {
     return static_cast<C>(static_cast<Wrapping>(a) - static_cast<Wrapping>(b));
   }
@@ -165,14 +169,21 @@ void run_team_pass(const ExecutionSpace& space, const Pass& pass, const std::int
   };
   const bool narrow_target = size_of(pass.target_type) < size_of(pass.source_type);
   switch (narrow_target ? pass.target_type : pass.source_type) {
-    case ScalarType::float32: return launch(std::type_identity<float>{}, std::type_identity<float>{});
-    case ScalarType::float64: return launch(std::type_identity<double>{}, std::type_identity<double>{});
-    case ScalarType::int32: return launch(std::type_identity<std::int32_t>{}, std::type_identity<std::int32_t>{});
-    case ScalarType::int64: return launch(std::type_identity<std::int64_t>{}, std::type_identity<std::int64_t>{});
-    case ScalarType::float16: return narrow(std::type_identity<half>{});
-    case ScalarType::bfloat16: return narrow(std::type_identity<bfloat16>{});
+    case ScalarType::float32:
+      return launch(std::type_identity<float>{}, std::type_identity<float>{});
+    case ScalarType::float64:
+      return launch(std::type_identity<double>{}, std::type_identity<double>{});
+    case ScalarType::int32:
+      return launch(std::type_identity<std::int32_t>{}, std::type_identity<std::int32_t>{});
+    case ScalarType::int64:
+      return launch(std::type_identity<std::int64_t>{}, std::type_identity<std::int64_t>{});
+    case ScalarType::float16:
+      return narrow(std::type_identity<half>{});
+    case ScalarType::bfloat16:
+      return narrow(std::type_identity<bfloat16>{});
     case ScalarType::complex64:
-    case ScalarType::complex128: break;  // folded into reals before passes are made
+    case ScalarType::complex128:
+      break;  // folded into reals before passes are made
   }
 }
 

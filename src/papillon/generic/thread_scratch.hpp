@@ -5,8 +5,8 @@
 
 namespace papillon::generic {
 
-/// At least `bytes` bytes of memory, aligned to 128, that belong to the calling thread until its next call. Kept
-/// between calls, so that only the first large tile of a thread allocates. Throws std::bad_alloc.
+/// At least `bytes` bytes of memory, aligned to 128, that belong to the calling thread until its next call.
+/// Kept between calls, so that only the first large tile of a thread allocates. Throws std::bad_alloc.
 void* thread_scratch(std::size_t bytes);
 
 }  // namespace papillon::generic

@@ -51,7 +51,8 @@ HWY_INLINE Vector<C> swap_lanes(Vector<C> v) {
 /// multiplication by +-1 is exact, so the fused operation rounds like an addition.
 template <int Bit, class C>
 struct LaneStage {
-  static HWY_INLINE auto selector() {  // all ones in the sign bit (floats), or everywhere (integers), of odd lanes
+  static HWY_INLINE auto
+  selector() {  // all ones in the sign bit (floats), or everywhere (integers), of odd lanes
     using U = hwy::MakeUnsigned<C>;
     const Tag<U> du;
     return hn::And(hn::ShiftRight<Bit>(hn::Iota(du, 0)), hn::Set(du, U{1}));
@@ -78,7 +79,7 @@ struct LaneStage {
   Vector<C> sign_;
 };
 
-/// The lane stages of a pass: bits first <= b < last of the lane index, built once and kept in registers.
+/// The lane stages of a pass, built once and kept in registers.
 template <class C, int Bit = 0>
 struct LaneStages {
   LaneStage<Bit, C> stage;
@@ -86,26 +87,26 @@ struct LaneStages {
 
   HWY_INLINE LaneStages() {}  // an implicit one would be compiled for the baseline
 
-  template <int R>
-  HWY_INLINE void operator()(Vector<C> (&v)[R], int first, int last) const {
-    if (Bit >= first && Bit < last) {
+  /// The stages of `bits` on the registers First ... First + Count - 1.
+  template <int First, int Count, class Bits, int R>
+  HWY_INLINE void apply(Vector<C> (&v)[R], Bits bits) const {
+    if (bits.contains(Bit)) {
       PAPILLON_UNROLL
-      for (int j = 0; j < R; ++j) v[j] = stage(v[j]);
+      for (int j = 0; j < Count; ++j) v[First + j] = stage(v[First + j]);
     }
-    rest(v, first, last);
+    rest.template apply<First, Count>(v, bits);
   }
 };
 template <class C, int Bit>
   requires(Bit >= log2_lanes<C>)
 struct LaneStages<C, Bit> {
   HWY_INLINE LaneStages() {}
-
-  template <int R>
-  HWY_INLINE void operator()(Vector<C> (&)[R], int, int) const {}
+  template <int First, int Count, class Bits, int R>
+  HWY_INLINE void apply(Vector<C> (&)[R], Bits) const {}
 };
 
-/// Additions and fused multiply-adds have pipes of their own on the processors with AVX-512 that we know, so half
-/// of the butterflies' operations go to each: a - 1 * b is exact.
+/// Additions and fused multiply-adds have pipes of their own on the processors with AVX-512 that we know, so
+/// half of the butterflies' operations go to each: a - 1 * b is exact.
 template <class C>
 inline constexpr bool balance_pipes = HWY_TARGET <= HWY_AVX3 && !std::integral<C>;
 
@@ -119,32 +120,38 @@ HWY_INLINE Vector<C> opaque_one() {
   return one;
 }
 
-/// The stage between registers whose indices differ in bit B.
-template <int B, int R, class C>
-HWY_INLINE void register_stage(Vector<C> (&v)[R]) {
-  [[maybe_unused]] Vector<C> one;
-  if constexpr (balance_pipes<C>) one = opaque_one<C>();
-  PAPILLON_UNROLL
-  for (int j = 0; j < R; ++j) {
-    if ((j >> B & 1) != 0) continue;
-    const auto a = v[j];
-    const auto b = v[j + (1 << B)];
-    v[j] = hn::Add(a, b);
-    if constexpr (balance_pipes<C>) {
-      v[j + (1 << B)] = hn::NegMulAdd(b, one, a);
-    } else {
-      v[j + (1 << B)] = hn::Sub(a, b);
-    }
+/// The butterfly of two registers.
+template <bool Balanced, class C>
+HWY_INLINE void butterfly(Vector<C>& a, Vector<C>& b, Vector<C> one) {
+  const auto sum = hn::Add(a, b);
+  if constexpr (Balanced && balance_pipes<C>) {
+    b = hn::NegMulAdd(b, one, a);
+  } else {
+    b = hn::Sub(a, b);
   }
+  a = sum;
 }
 
-/// The stages 2^0 ... up to 2^(last - 1) between the R registers.
-template <class C, int B = 0, int R>
-HWY_INLINE void register_stages(Vector<C> (&v)[R], int last) {
-  if constexpr ((1 << B) < R) {
-    if (B >= last) return;
-    register_stage<B, R, C>(v);
-    register_stages<C, B + 1>(v, last);
+/// Fills the registers First ... First + Count - 1, Group at a time, and makes the stages between them. Depth
+/// first: what is done to the first half mixes with the loads and lane stages of the second, which use other
+/// parts of the processor.
+template <int First, int Count, int Group, bool Balanced, class C, int R, class Fill>
+HWY_INLINE void fill_and_combine(Vector<C> (&v)[R], const Fill& fill, Vector<C> one) {
+  if constexpr (Count <= Group) {
+    fill.template fill<First, Count>(v);
+    PAPILLON_UNROLL
+    for (int distance = 1; distance < Count; distance *= 2) {
+      PAPILLON_UNROLL
+      for (int j = 0; j < Count; ++j) {
+        if ((j & distance) == 0) butterfly<Balanced, C>(v[First + j], v[First + j + distance], one);
+      }
+    }
+  } else {
+    constexpr int half = Count / 2;
+    fill_and_combine<First, half, Group, Balanced, C>(v, fill, one);
+    fill_and_combine<First + half, half, Group, Balanced, C>(v, fill, one);
+    PAPILLON_UNROLL
+    for (int j = 0; j < half; ++j) butterfly<Balanced, C>(v[First + j], v[First + half + j], one);
   }
 }
 

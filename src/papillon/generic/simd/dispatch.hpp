@@ -10,8 +10,8 @@
 namespace papillon::simd {
 
 template <class In, class Out>
-void Kernels<In, Out>::hadamard_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
-                   int log2_n, int first_bit, C scale, C* scratch) {
+void Kernels<In, Out>::hadamard_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride,
+                                     std::int64_t rows, int log2_n, int first_bit, C scale, C* scratch) {
   using T = Types<In, Out>;
   HWY_EXPORT_T(rows_table, hadamard_rows<T>);
   HWY_DYNAMIC_DISPATCH_T(rows_table)(x, x_stride, y, y_stride, rows, log2_n, first_bit, scale, scratch);
@@ -25,8 +25,8 @@ std::size_t Kernels<In, Out>::hadamard_rows_scratch_elements(int log2_n, int fir
 }
 
 template <class In, class Out>
-void Kernels<In, Out>::hadamard_columns(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t columns,
-                      int log2_n, C scale, C* scratch) {
+void Kernels<In, Out>::hadamard_columns(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride,
+                                        std::int64_t columns, int log2_n, C scale, C* scratch) {
   using T = Types<In, Out>;
   HWY_EXPORT_T(columns_table, hadamard_columns<T>);
   HWY_DYNAMIC_DISPATCH_T(columns_table)(x, x_stride, y, y_stride, columns, log2_n, scale, scratch);
@@ -38,9 +38,9 @@ std::size_t Kernels<In, Out>::hadamard_columns_scratch_elements(int log2_n) {
 }
 
 template <class In, class Out>
-void Kernels<In, Out>::signed_matrix_columns(const C* signs, int m, const In* x, std::int64_t x_stride, Out* y,
-                           std::int64_t y_stride, std::int64_t columns, C scale,
-                           C* scratch) {
+void Kernels<In, Out>::signed_matrix_columns(const C* signs, int m, const In* x, std::int64_t x_stride,
+                                             Out* y, std::int64_t y_stride, std::int64_t columns, C scale,
+                                             C* scratch) {
   using T = Types<In, Out>;
   HWY_EXPORT_T(matrix_table, signed_matrix_columns<T>);
   HWY_DYNAMIC_DISPATCH_T(matrix_table)(signs, m, x, x_stride, y, y_stride, columns, scale, scratch);

@@ -45,8 +45,8 @@ template void convert(const float*, bfloat16*, std::int64_t);
 HWY_EXPORT(target_name);
 const char* active_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
-// Tiles of half the L1 cache, as long as their rows are whole cache lines: at least two, so that each visit to a
-// far row brings enough, but one where the tile would outgrow a quarter of the L2 cache.
+// Tiles of half the L1 cache, as long as their rows are whole cache lines: at least two, so that each visit
+// to a far row brings enough, but one where the tile would outgrow a quarter of the L2 cache.
 std::int64_t preferred_tile_columns(int log2_n, std::size_t compute_size) {
   const std::int64_t shortest = log2_n <= 11 ? 128 : 64;
   const std::int64_t row_bytes = std::clamp((std::int64_t{32} << 10) >> log2_n, shortest, std::int64_t{512});

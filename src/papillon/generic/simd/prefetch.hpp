@@ -8,18 +8,24 @@
 namespace papillon::simd {
 
 /// Fetches the data of the following work while the present work computes, a few cache lines at each step, so
-/// that memory is busy all the time. A prefetch never faults, so running past the end of an array is harmless.
+/// that memory is busy all the time. A prefetch never faults, so running past the end of an array is
+/// harmless.
 class Prefetcher {
  public:
   Prefetcher() = default;
-  /// Covers `bytes` from `start` in `steps` steps.
-  Prefetcher(const void* start, std::int64_t bytes, std::int64_t steps)
-      : next_(static_cast<const char*>(start)),
-        end_(next_ + bytes),
-        lines_(static_cast<int>((bytes + steps * cache_line_bytes - 1) / (steps * cache_line_bytes))) {}
+  /// For work on blocks of `registers` registers that take `bytes` of memory and are visited `visits` times.
+  Prefetcher(int registers, std::int64_t bytes, int visits)
+      : registers_(registers),
+        lines_(static_cast<int>((bytes + visits * cache_line_bytes - 1) / (visits * cache_line_bytes))) {}
 
-  void step() {
-    for (int i = 0; i < lines_; ++i) {
+  /// Where the following work begins.
+  void start(const void* next) { next_ = static_cast<const char*>(next); }
+
+  /// How many lines are due with each group of `registers` registers of work.
+  int lines_for(int registers) const { return (lines_ * registers + registers_ - 1) / registers_; }
+
+  void fetch(int lines) {
+    for (int i = 0; i < lines; ++i) {
       __builtin_prefetch(next_, 0, 3);
       next_ += cache_line_bytes;
     }
@@ -27,7 +33,7 @@ class Prefetcher {
 
  private:
   const char* next_ = nullptr;
-  const char* end_ = nullptr;
+  int registers_ = 1;
   int lines_ = 0;
 };
 

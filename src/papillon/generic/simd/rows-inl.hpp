@@ -24,96 +24,127 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class C>
 inline constexpr int log2_block = log2_lanes<C> + log2_of(block_registers);
 
-/// Stages first <= b < last of R registers of contiguous elements.
-template <int R, class In, class Out, class C>
-HWY_INLINE void register_block(const In* x, Out* y, int first, int last, const LaneStages<C>& lane_stages,
+/// Elements of shorter rows that are worked on between two changes of the pass: 8 KiB of C.
+template <class C>
+inline constexpr int log2_together = sizeof(C) == 4 ? 11 : 10;
+
+/// How far ahead of short rows memory is fetched, in bytes of consecutive rows: what it takes to hide the
+/// latency of DRAM (about 100 ns) at the rate of one core.
+inline constexpr std::int64_t prefetch_distance = 4096;
+
+/// The bits of the lane index whose stages are made: all, known at compile time, or first <= bit < last.
+struct AllBits {
+  static constexpr bool contains(int) { return true; }
+};
+struct BitRange {
+  int first, last;
+  bool contains(int bit) const { return first <= bit && bit < last; }
+};
+
+/// Registers from contiguous elements, with their lane stages made.
+template <class In, class C, class Bits>
+struct LoadLanes {
+  const In* x;
+  const LaneStages<C>& lane_stages;
+  Bits bits;
+  template <int First, int Count, int R>
+  HWY_INLINE void fill(Vector<C> (&v)[R]) const {
+    PAPILLON_UNROLL
+    for (int j = First; j < First + Count; ++j) v[j] = load(x + j * lanes<C>);
+    lane_stages.template apply<First, Count>(v, bits);
+  }
+};
+
+/// The stages of R registers of contiguous elements: of the given lane bits, and all between the registers.
+template <int R, class In, class Out, class C, class Bits>
+HWY_INLINE void register_block(const In* x, Out* y, Bits bits, const LaneStages<C>& lane_stages,
                                Scale<C> scale) {
-  constexpr int l = lanes<C>;
+  constexpr int group = R < 8 ? R : 8;
   Vector<C> v[R];
-  PAPILLON_UNROLL
-  for (int j = 0; j < R; ++j) v[j] = load(x + j * l);
-  lane_stages(v, first, last);
-  register_stages<C>(v, last - log2_lanes<C>);
+  // The lane stages are fused multiply-adds, so the stages between registers are left to the adders.
+  fill_and_combine<0, R, group, false, C>(v, LoadLanes<In, C, Bits>{x, lane_stages, bits}, v[0]);
   apply_scale(v, scale);
   PAPILLON_UNROLL
-  for (int j = 0; j < R; ++j) store(v[j], y + j * l);
+  for (int j = 0; j < R; ++j) store(v[j], y + j * lanes<C>);
 }
 
-/// Every stage of `rows` rows of R whole registers.
-template <int R, class In, class Out, class C>
+/// Rows of R whole registers each.
+template <int R, class In, class Out, class C, class Bits>
 HWY_NOINLINE void rows_in_registers(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride,
-                                    std::int64_t rows, int first, int last, Scale<C> scale) {
+                                    std::int64_t rows, Bits bits, Scale<C> scale) {
+  constexpr std::int64_t row_bytes = R * lanes<C> * static_cast<std::int64_t>(sizeof(In));
+  const std::int64_t ahead = x_stride * (prefetch_distance / row_bytes);
   const LaneStages<C> lane_stages;
   for (std::int64_t r = 0; r < rows; ++r) {
-    __builtin_prefetch(x + 4 * x_stride);
-    register_block<R>(x, y, first, last, lane_stages, scale);
+    const char* next = reinterpret_cast<const char*>(x + ahead);
+    PAPILLON_UNROLL
+    for (std::int64_t b = 0; b < row_bytes; b += cache_line_bytes) __builtin_prefetch(next + b);
+    register_block<R>(x, y, bits, lane_stages, scale);
     x += x_stride;
     y += y_stride;
   }
 }
 
-/// As many register blocks as `count` contiguous elements fill; returns how many elements they took.
-template <int R, class In, class Out, class C>
-HWY_NOINLINE std::int64_t contiguous_blocks(const In* x, Out* y, std::int64_t count, int first, int last,
-                                            Scale<C> scale) {
-  constexpr std::int64_t size = R * lanes<C>;
-  constexpr std::int64_t ahead_bytes = 4096;
-  const LaneStages<C> lane_stages;
-  std::int64_t i = 0;
-  for (; i + size <= count; i += size) {
-    for (std::int64_t b = 0; b < size * static_cast<std::int64_t>(sizeof(In)); b += cache_line_bytes) {
-      __builtin_prefetch(reinterpret_cast<const char*>(x + i) + ahead_bytes + b);
-    }
-    register_block<R>(x + i, y + i, first, last, lane_stages, scale);
-  }
-  return i;
-}
-
-/// Rows that are shorter than a vector: each in a part of one.
+/// Rows shorter than a register: each in a part of one.
 template <class In, class Out, class C>
 HWY_NOINLINE void rows_in_lanes(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride,
-                                std::int64_t rows, std::size_t count, int first, int last, Scale<C> scale) {
+                                std::int64_t rows, std::size_t count, BitRange bits, Scale<C> scale) {
   const LaneStages<C> lane_stages;
   for (std::int64_t r = 0; r < rows; ++r) {
     Vector<C> v[1] = {load(x + r * x_stride, count)};
-    lane_stages(v, first, last);
+    lane_stages.template apply<0, 1>(v, bits);
     apply_scale(v, scale);
     store(v[0], y + r * y_stride, count);
   }
 }
 
-/// Rows of at most one register block.
+/// Contiguous rows shorter than a register: several in each.
 template <class In, class Out, class C>
-void short_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows, int log2_n,
-                int first, Scale<C> scale) {
-  const std::int64_t n = std::int64_t{1} << log2_n;
-  if (x_stride == n && y_stride == n) {
-    std::int64_t done = contiguous_blocks<block_registers>(x, y, rows * n, first, log2_n, scale);
-    if (log2_n <= log2_lanes<C>) {
-      done += contiguous_blocks<1>(x + done, y + done, rows * n - done, first, log2_n, scale);
-      const std::int64_t rest = rows * n - done;
-      if (rest > 0) {
-        rows_in_lanes(x + done, n, y + done, n, 1, static_cast<std::size_t>(rest), first, log2_n, scale);
-      }
-      return;
-    }
-    x += done;
-    y += done;
-    rows -= done >> log2_n;
-  }
-  if (log2_n < log2_lanes<C>) {
-    rows_in_lanes(x, x_stride, y, y_stride, rows, static_cast<std::size_t>(n), first, log2_n, scale);
-    return;
-  }
-  switch (log2_n - log2_lanes<C>) {
-    case 0: return rows_in_registers<1>(x, x_stride, y, y_stride, rows, first, log2_n, scale);
-    case 1: return rows_in_registers<2>(x, x_stride, y, y_stride, rows, first, log2_n, scale);
-    case 2: return rows_in_registers<4>(x, x_stride, y, y_stride, rows, first, log2_n, scale);
-    case 3: return rows_in_registers<8>(x, x_stride, y, y_stride, rows, first, log2_n, scale);
+void packed_rows(const In* x, Out* y, std::int64_t count, BitRange bits, Scale<C> scale) {
+  constexpr std::int64_t l = lanes<C>;
+  const std::int64_t whole = count / l;
+  rows_in_registers<1>(x, l, y, l, whole, bits, scale);
+  const std::int64_t rest = count - whole * l;
+  x += whole * l;
+  y += whole * l;
+  if (rest > 0) rows_in_lanes(x, rest, y, rest, 1, static_cast<std::size_t>(rest), bits, scale);
+}
+
+/// Rows of 1 << (log2_lanes + log2_registers) elements, at most one register block.
+template <class In, class Out, class C, class Bits>
+void block_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
+                int log2_registers, Bits bits, Scale<C> scale) {
+  switch (log2_registers) {
+    case 0:
+      return rows_in_registers<1>(x, x_stride, y, y_stride, rows, bits, scale);
+    case 1:
+      return rows_in_registers<2>(x, x_stride, y, y_stride, rows, bits, scale);
+    case 2:
+      return rows_in_registers<4>(x, x_stride, y, y_stride, rows, bits, scale);
+    case 3:
+      return rows_in_registers<8>(x, x_stride, y, y_stride, rows, bits, scale);
     default:
       if constexpr (block_registers == 16) {
-        return rows_in_registers<16>(x, x_stride, y, y_stride, rows, first, log2_n, scale);
+        return rows_in_registers<16>(x, x_stride, y, y_stride, rows, bits, scale);
       }
+  }
+}
+
+/// Rows of at most one register block.
+template <class In, class Out, class C>
+void short_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
+                int log2_n, int first, Scale<C> scale) {
+  const std::int64_t n = std::int64_t{1} << log2_n;
+  const int log2_registers = log2_n - log2_lanes<C>;
+  if (log2_registers >= 0 && first == 0) {
+    block_rows(x, x_stride, y, y_stride, rows, log2_registers, AllBits{}, scale);
+  } else if (log2_registers >= 0) {
+    block_rows(x, x_stride, y, y_stride, rows, log2_registers, BitRange{first, log2_n}, scale);
+  } else if (x_stride == n && y_stride == n) {
+    packed_rows(x, y, rows * n, BitRange{first, log2_n}, scale);
+  } else {
+    rows_in_lanes(x, x_stride, y, y_stride, rows, static_cast<std::size_t>(n), BitRange{first, log2_n},
+                  scale);
   }
 }
 
@@ -133,28 +164,28 @@ constexpr int passes(int log2_n) {
 }
 
 /// The stages within each of `blocks` register blocks, one after the other.
-template <class In, class C>
-HWY_NOINLINE void first_pass(const In* x, C* t, int blocks, int first, Prefetcher& prefetcher) {
+template <class In, class C, class Bits>
+HWY_NOINLINE void first_pass(const In* x, C* t, std::int64_t blocks, Bits bits, Prefetcher& prefetcher) {
   constexpr std::int64_t size = std::int64_t{1} << log2_block<C>;
   const LaneStages<C> lane_stages;
   Prefetcher local = prefetcher;  // in registers
-  for (int i = 0; i < blocks; ++i) {
-    local.step();
-    register_block<block_registers>(x + i * size, t + i * size, first, log2_block<C>, lane_stages,
-                                    Scale<C>::none());
+  const int lines = local.lines_for(block_registers);
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    local.fetch(lines);
+    register_block<block_registers>(x + i * size, t + i * size, bits, lane_stages, Scale<C>::none());
   }
   prefetcher = local;
 }
 
-/// All stages within each of `count` blocks of 2^log2_n elements of x, into t, block by block, depth first, and
-/// without the scale.
-template <class In, class C>
-void inner_blocks(const In* x, C* t, int count, int log2_n, int first, Prefetcher& prefetcher) {
-  if (log2_n == log2_block<C>) return first_pass(x, t, count, first, prefetcher);
+/// All stages within each of `count` blocks of 2^log2_n elements of x, into t, block by block, depth first,
+/// and without the scale.
+template <class In, class C, class Bits>
+void inner_blocks(const In* x, C* t, std::int64_t count, int log2_n, Bits lane_bits, Prefetcher& prefetcher) {
+  if (log2_n == log2_block<C>) return first_pass(x, t, count, lane_bits, prefetcher);
   const int bits = last_pass_bits<C>(log2_n);
   const std::int64_t distance = std::int64_t{1} << (log2_n - bits);
-  for (int i = 0; i < count; ++i) {
-    inner_blocks(x, t, 1 << bits, log2_n - bits, first, prefetcher);
+  for (std::int64_t i = 0; i < count; ++i) {
+    inner_blocks(x, t, std::int64_t{1} << bits, log2_n - bits, lane_bits, prefetcher);
     radix_pass(bits, t, distance, t, distance, distance, Scale<C>::none(), prefetcher);
     x += std::int64_t{1} << log2_n;
     t += std::int64_t{1} << log2_n;
@@ -162,13 +193,20 @@ void inner_blocks(const In* x, C* t, int count, int log2_n, int first, Prefetche
 }
 
 /// Rows that fit the second-level cache, longer than a register block.
-template <class In, class Out, class C>
-void long_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows, int log2_n,
-               int first, Scale<C> scale, C* scratch) {
+template <class In, class Out, class C, class Bits>
+void long_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
+               int log2_n, Bits lane_bits, Scale<C> scale, C* scratch) {
   const int bits = last_pass_bits<C>(log2_n);
-  const std::int64_t distance = std::int64_t{1} << (log2_n - bits);
-  const std::int64_t steps = passes<C>(log2_n) * (std::int64_t{1} << (log2_n - log2_block<C>));
-  for (std::int64_t r = 0; r < rows; ++r) {
+  const std::int64_t n = std::int64_t{1} << log2_n;
+  const std::int64_t distance = n >> bits;
+  // Contiguous rows of a few register blocks are taken together, as many as are worth the calls.
+  const bool contiguous = x_stride == n && y_stride == n;
+  const std::int64_t together =
+      contiguous ? std::max<std::int64_t>(1, (std::int64_t{1} << log2_together<C>) / n) : 1;
+  Prefetcher prefetcher(block_registers, static_cast<std::int64_t>(sizeof(In)) << log2_block<C>,
+                        passes<C>(log2_n));
+  for (std::int64_t r = 0; r < rows; r += together) {
+    const std::int64_t count = std::min(together, rows - r);
     const In* from = x + r * x_stride;
     Out* to = y + r * y_stride;
     C* t;
@@ -177,10 +215,11 @@ void long_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride
     } else {
       t = scratch;
     }
-    Prefetcher prefetcher;
-    if (r + 1 < rows) prefetcher = Prefetcher(from + x_stride, static_cast<std::int64_t>(sizeof(In)) << log2_n, steps);
-    inner_blocks(from, t, 1 << bits, log2_n - bits, first, prefetcher);
-    radix_pass(bits, t, distance, to, distance, distance, scale, prefetcher);
+    prefetcher.start(from + together * x_stride);
+    inner_blocks(from, t, count << bits, log2_n - bits, lane_bits, prefetcher);
+    for (std::int64_t i = 0; i < count; ++i) {
+      radix_pass(bits, t + i * n, distance, to + i * n, distance, distance, scale, prefetcher);
+    }
   }
 }
 
@@ -191,9 +230,9 @@ template <class C>
 inline constexpr int log2_part = sizeof(C) == 4 ? 14 : 13;
 
 /// Rows of more than that: parts of it first, then across the parts.
-template <class In, class Out, class C>
-void longest_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows, int log2_n,
-                  int first, Scale<C> scale, C* scratch) {
+template <class In, class Out, class C, class Bits>
+void longest_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
+                  int log2_n, Bits lane_bits, Scale<C> scale, C* scratch) {
   const std::int64_t part = std::int64_t{1} << log2_part<C>;
   const int bits = log2_n - log2_part<C>;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -206,8 +245,20 @@ void longest_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_str
       t = scratch;
       tile += std::int64_t{1} << log2_n;
     }
-    long_rows(x + r * x_stride, part, t, part, std::int64_t{1} << bits, log2_part<C>, first, Scale<C>::none(), tile);
+    long_rows(x + r * x_stride, part, t, part, std::int64_t{1} << bits, log2_part<C>, lane_bits,
+              Scale<C>::none(), tile);
     columns_in_tiles(t, part, to, part, part, bits, scale, tile);
+  }
+}
+
+/// Rows longer than a register block.
+template <class In, class Out, class C, class Bits>
+void rows_in_passes(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
+                    int log2_n, Bits lane_bits, Scale<C> scale, C* scratch) {
+  if (log2_n <= log2_longest_row<C>) {
+    long_rows(x, x_stride, y, y_stride, rows, log2_n, lane_bits, scale, scratch);
+  } else {
+    longest_rows(x, x_stride, y, y_stride, rows, log2_n, lane_bits, scale, scratch);
   }
 }
 
@@ -219,7 +270,8 @@ bool rows_are_columns(int log2_n, int first_bit) {
 
 template <class T>
 void hadamard_rows(const typename T::In* x, std::int64_t x_stride, typename T::Out* y, std::int64_t y_stride,
-                   std::int64_t rows, int log2_n, int first_bit, typename T::C factor, typename T::C* scratch) {
+                   std::int64_t rows, int log2_n, int first_bit, typename T::C factor,
+                   typename T::C* scratch) {
   using C = typename T::C;
   const Scale<C> scale(factor);
   if (rows <= 0) return;
@@ -228,14 +280,15 @@ void hadamard_rows(const typename T::In* x, std::int64_t x_stride, typename T::O
     const int inner = std::min(first_bit, log2_n);
     const std::int64_t columns = std::int64_t{1} << inner;
     for (std::int64_t r = 0; r < rows; ++r) {
-      columns_in_tiles(x + r * x_stride, columns, y + r * y_stride, columns, columns, log2_n - inner, scale, scratch);
+      columns_in_tiles(x + r * x_stride, columns, y + r * y_stride, columns, columns, log2_n - inner, scale,
+                       scratch);
     }
   } else if (log2_n <= log2_block<C>) {
     short_rows(x, x_stride, y, y_stride, rows, log2_n, first_bit, scale);
-  } else if (log2_n <= log2_longest_row<C>) {
-    long_rows(x, x_stride, y, y_stride, rows, log2_n, first_bit, scale, scratch);
+  } else if (first_bit == 0) {
+    rows_in_passes(x, x_stride, y, y_stride, rows, log2_n, AllBits{}, scale, scratch);
   } else {
-    longest_rows(x, x_stride, y, y_stride, rows, log2_n, first_bit, scale, scratch);
+    rows_in_passes(x, x_stride, y, y_stride, rows, log2_n, BitRange{first_bit, log2_n}, scale, scratch);
   }
 }
 
@@ -245,7 +298,8 @@ std::size_t hadamard_rows_scratch_elements(int log2_n, int first_bit) {
   if (rows_are_columns<C>(log2_n, first_bit)) {
     return first_bit < log2_n ? with_alignment<C>(columns_tile_elements<C>(log2_n - first_bit)) : 0;
   }
-  const std::int64_t row = !T::out_is_c && log2_n > log2_block<C> ? std::int64_t{1} << log2_n : 0;
+  const std::int64_t row =
+      !T::out_is_c && log2_n > log2_block<C> ? std::int64_t{1} << std::max(log2_n, log2_together<C>) : 0;
   const bool parts = log2_n > log2_longest_row<C>;
   return with_alignment<C>(row + (parts ? columns_tile_elements<C>(log2_n - log2_part<C>) : 0));
 }

@@ -42,8 +42,8 @@ HWY_INLINE Vector<C> times_sign(C sign, Vector<C> v) {
 
 /// J rows of the result from the gathered tile, V vectors wide.
 template <int J, int V, class Out, class C>
-HWY_INLINE void signed_rows(const C* signs, int m, const C* tile, std::int64_t width, Out* y, std::int64_t y_stride,
-                            std::int64_t count, Scale<C> scale) {
+HWY_INLINE void signed_rows(const C* signs, int m, const C* tile, std::int64_t width, Out* y,
+                            std::int64_t y_stride, std::int64_t count, Scale<C> scale) {
   constexpr std::int64_t l = lanes<C>;
   Vector<C> sums[J * V];
   Vector<C> v[V];
@@ -87,13 +87,14 @@ HWY_NOINLINE void signed_strip(const C* signs, int m, const C* tile, std::int64_
   for (; j + rows <= m; j += rows) {
     signed_rows<rows, V>(signs + j * m, m, tile, width, y + j * y_stride, y_stride, count, scale);
   }
-  for (; j < m; ++j) signed_rows<1, V>(signs + j * m, m, tile, width, y + j * y_stride, y_stride, count, scale);
+  for (; j < m; ++j)
+    signed_rows<1, V>(signs + j * m, m, tile, width, y + j * y_stride, y_stride, count, scale);
 }
 
 template <class T>
 void signed_matrix_columns(const typename T::C* signs, int m, const typename T::In* x, std::int64_t x_stride,
-                           typename T::Out* y, std::int64_t y_stride, std::int64_t columns, typename T::C factor,
-                           typename T::C* scratch) {
+                           typename T::Out* y, std::int64_t y_stride, std::int64_t columns,
+                           typename T::C factor, typename T::C* scratch) {
   using C = typename T::C;
   constexpr std::int64_t l = lanes<C>;
   const Scale<C> scale(factor);

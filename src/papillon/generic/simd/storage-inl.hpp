@@ -36,7 +36,9 @@ using Tag16 = hn::Rebind<std::uint16_t, Tag<float>>;
 using Vector16 = hn::Vec<Tag16>;
 
 HWY_INLINE const std::uint16_t* bits_of(const half* p) { return reinterpret_cast<const std::uint16_t*>(p); }
-HWY_INLINE const std::uint16_t* bits_of(const bfloat16* p) { return reinterpret_cast<const std::uint16_t*>(p); }
+HWY_INLINE const std::uint16_t* bits_of(const bfloat16* p) {
+  return reinterpret_cast<const std::uint16_t*>(p);
+}
 HWY_INLINE std::uint16_t* bits_of(half* p) { return reinterpret_cast<std::uint16_t*>(p); }
 HWY_INLINE std::uint16_t* bits_of(bfloat16* p) { return reinterpret_cast<std::uint16_t*>(p); }
 
@@ -106,7 +108,9 @@ HWY_INLINE void store(Vector<C> v, C* p) {
   hn::StoreU(v, Tag<C>(), p);
 }
 HWY_INLINE void store(Vector<float> v, half* p) { hn::StoreU(narrow(v, half{}), Tag16(), bits_of(p)); }
-HWY_INLINE void store(Vector<float> v, bfloat16* p) { hn::StoreU(narrow(v, bfloat16{}), Tag16(), bits_of(p)); }
+HWY_INLINE void store(Vector<float> v, bfloat16* p) {
+  hn::StoreU(narrow(v, bfloat16{}), Tag16(), bits_of(p));
+}
 
 template <class C>
 HWY_INLINE void store(Vector<C> v, C* p, std::size_t count) {

@@ -31,10 +31,13 @@ C* align_up(C* p) {
 /// Elements of scratch to ask for when `count` aligned ones are needed.
 template <class C>
 constexpr std::size_t with_alignment(std::int64_t count) {
-  return count == 0 ? 0 : static_cast<std::size_t>(count + cache_line_bytes / static_cast<std::int64_t>(sizeof(C)));
+  return count == 0
+             ? 0
+             : static_cast<std::size_t>(count + cache_line_bytes / static_cast<std::int64_t>(sizeof(C)));
 }
 
 }  // namespace papillon::simd
 
-/// Before a loop over an array of registers, which must be unrolled wholly for the array to stay in registers.
+/// Before a loop over an array of registers, which must be unrolled wholly for the array to stay in
+/// registers.
 #define PAPILLON_UNROLL _Pragma("GCC unroll 16")

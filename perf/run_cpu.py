@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs papillon-perf on one thread and on two and prints the CPU table.
+
+Writes OUT/cpu.json: the machine, the date, the commit, and for each case the best rates (GB/s of bytes read plus
+written; elements a second) of the in-place scale loop, Papillon and the peers.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shlex
+import subprocess
+import sys
+
+
+def run(binary, threads, out, extra):
+    raw = out / f"raw-{threads}.json"
+    env = dict(os.environ, OMP_PROC_BIND="false", OMP_NUM_THREADS=str(threads))
+    command = [str(binary), f"--kokkos-num-threads={threads}", f"--benchmark_out={raw}", "--benchmark_out_format=json",
+               "--benchmark_color=false", *extra]
+    with open(out / f"log-{threads}.txt", "w", encoding="utf-8") as log:
+        subprocess.run(command, env=env, check=True, stdout=log, stderr=subprocess.STDOUT)
+    return json.loads(raw.read_text())
+
+
+def best(raw):
+    """{(who, case): (GB/s, elements/s)}, the fastest repetition of each."""
+    rates = {}
+    for entry in raw["benchmarks"]:
+        if entry.get("run_type") != "iteration" or entry.get("error_occurred"):
+            continue
+        who, scalar, size, length = entry["run_name"].split("/")[:4]
+        key = (who, f"{scalar}/{size}/{length}")
+        rate = (entry["bytes_per_second"] / 1e9, entry["elements_per_second"])
+        rates[key] = max(rates.get(key, (0.0, 0.0)), rate)
+    return rates
+
+
+def cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def commit(source):
+    try:
+        head = subprocess.run(["git", "-C", source, "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        dirty = subprocess.run(["git", "-C", source, "status", "--porcelain", "-uno"], capture_output=True, text=True,
+                               check=True).stdout.strip()
+        return head + ("+changes" if dirty else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def goal(case, scale, peers):
+    """The goal of the CPU table in GB/s, and in words."""
+    scalar, size, length = case.split("/")
+    log2_n = int(length.split("^")[1])
+    if scalar in ("float16", "bfloat16"):
+        return None, "0.6 x f32 elements"
+    if size in ("64KiB", "2MiB"):
+        return (2.5 * peers["ffht"], "2.5 x FFHT") if "ffht" in peers else (None, "2.5 x FFHT")
+    return (0.75 * scale, "0.75 x limit") if log2_n <= 14 else (0.40 * scale, "0.40 x limit")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--source", default=".")
+    arguments, extra = parser.parse_known_args()
+    extra += shlex.split(os.environ.get("PAPILLON_PERF_ARGS", ""))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+
+    one = run(arguments.binary, 1, arguments.out, extra)
+    cores = len(os.sched_getaffinity(0))
+    two = run(arguments.binary, 2, arguments.out, extra) if cores > 1 else None
+    rates, rates_two = best(one), best(two) if two else {}
+    cases = [case for who, case in rates if who == "papillon"]
+    names = sorted({who for who, _ in rates} - {"papillon", "scale"})
+    result = {
+        "machine": cpu_model(), "cores": cores, "instruction_set": one["context"]["instruction_set"],
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), "commit": commit(arguments.source),
+        "unit": "GB/s of bytes read plus written, in place, best of five", "cases": {}}
+
+    print(f"{result['machine']}, {result['instruction_set']}, one thread; {result['unit']}")
+    header = f"{'case':24} {'limit':>7} {'Papillon':>9} {'of limit':>9}" + "".join(f" {n:>8}" for n in names)
+    print(header + f" {'goal':>20} {'2 threads':>10} {'scaling':>8} {'limit x2':>9}")
+    for case in cases:
+        scale, papillon = rates[("scale", case)], rates[("papillon", case)]
+        peers = {n: rates[(n, case)][0] for n in names if (n, case) in rates}
+        scalar, size, length = case.split("/")
+        wanted, words = goal(case, scale[0], peers)
+        entry = {"scale": scale[0], "papillon": papillon[0], "elements_per_second": papillon[1], "peers": peers,
+                 "goal": words, "goal_value": wanted}
+        if scalar in ("float16", "bfloat16"):
+            number = int("".join(c for c in size if c.isdigit())) * 2
+            twin = f"float32/{number}{size.lstrip('0123456789')}/{length}"
+            if ("papillon", twin) in rates:
+                entry["element_rate_to_f32"] = papillon[1] / rates[("papillon", twin)][1]
+                words = f"{entry['element_rate_to_f32']:.2f} (goal 0.60) of f32"
+        elif wanted:
+            words = f"{wanted:.1f} = {words}"
+        line = f"{case:24} {scale[0]:7.1f} {papillon[0]:9.1f} {papillon[0] / scale[0]:9.2f}"
+        line += "".join(f" {peers[n]:8.1f}" if n in peers else f" {'-':>8}" for n in names)
+        if ("papillon", case) in rates_two:
+            second, limit = rates_two[("papillon", case)][0], rates_two[("scale", case)][0]
+            entry.update(papillon_two_threads=second, scale_two_threads=limit)
+            words = f"{words:>24}"
+            line += f" {words} {second:10.1f} {second / papillon[0]:8.2f} {limit / scale[0]:9.2f}"
+        else:
+            line += f" {words:>24}"
+        result["cases"][case] = entry
+        print(line)
+    target = arguments.out / "cpu.json"
+    temporary = target.with_suffix(".tmp")
+    temporary.write_text(json.dumps(result, indent=1) + "\n")
+    temporary.rename(target)
+    print(f"written: {target}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a user of a CUDA-enabled Kokkos compiles: kept to objects, since no such Kokkos is linked here.
+#include "papillon/papillon.hpp"
+
+namespace {
+
+using Device = Kokkos::View<float**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
+using DeviceHalf = Kokkos::View<const papillon::half***, Kokkos::LayoutLeft, Kokkos::CudaSpace>;
+using DeviceHalfOut = Kokkos::View<papillon::half***, Kokkos::LayoutStride, Kokkos::CudaSpace>;
+using Managed = Kokkos::View<Kokkos::complex<double>*, Kokkos::CudaUVMSpace>;
+
+}  // namespace
+
+void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, const DeviceHalfOut& g,
+               const Managed& z) {
+  papillon::hadamard(space, x, x, {.norm = papillon::Normalization::ortho});
+  papillon::hadamard(space, h, g, {.axis = 1, .ordering = papillon::Ordering::sequency});
+  papillon::hadamard(space, z, z);
+  static_assert(!papillon::generic::is_host_space<Kokkos::Cuda>);
+}
