@@ -23,7 +23,8 @@ constexpr std::string_view name_of(Backend backend) {
                                          : "generic, Kokkos team kernel";
 }
 
-/// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i].
+/// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i] (H_nᵀ with
+/// `options.transpose`).
 ///
 /// x and y are arrays of one shape, of rank 1 to 8 and any strides, that `space` can reach. n is the length
 /// of the axis (or `options.group`); it must be m · 2^k for an offered base order m, see `hadamard_orders`,

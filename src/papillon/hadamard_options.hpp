@@ -15,7 +15,7 @@ namespace papillon {
 enum class Normalization {
   none,     ///< H_n itself: entries ±1
   ortho,    ///< H_n / sqrt(n): orthogonal
-  inverse,  ///< H_n / n; for powers of two the inverse of `none`
+  inverse,  ///< H_n / n; transposed (or for powers of two) the inverse of `none`
 };
 
 /// The order of the outputs. `sequency` and `dyadic` exist for powers of two only.
@@ -58,6 +58,8 @@ struct HadamardOptions {
   Ordering ordering = Ordering::natural;
   Signs signs = {};
   std::int64_t group = 0;  ///< g > 0: I_{n/g} ⊗ H_g, g must divide n; 0: the whole axis
+  bool transpose =
+      false;  ///< H_nᵀ instead of H_n: with `Normalization::inverse` always the inverse of `none`
   Algorithm algorithm = Algorithm::automatic;
   Workspace workspace = {};
 };
@@ -86,16 +88,19 @@ constexpr std::string_view name_of(Ordering ordering) {
   return "unknown";
 }
 
-/// True when the sign number `index` >= 0 of the stream `seed` is -1. The 64 signs of a word are the bits of
-/// SplitMix64's output number index / 64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-/// OOPSLA 2014), least significant first.
-PAPILLON_FUNCTION constexpr bool random_sign_is_negative(std::uint64_t seed, std::int64_t index) {
-  const auto word = static_cast<std::uint64_t>(index) / 64u;
-  std::uint64_t z = seed + (word + 1u) * 0x9e3779b97f4a7c15u;
+/// Signs 64 * index … 64 * index + 63 of the stream `seed`, least significant bit first, a set bit being -1:
+/// SplitMix64's output number `index` (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+/// OOPSLA 2014).
+PAPILLON_FUNCTION constexpr std::uint64_t random_sign_word(std::uint64_t seed, std::int64_t index) {
+  std::uint64_t z = seed + (static_cast<std::uint64_t>(index) + 1u) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return ((z >> (static_cast<std::uint64_t>(index) % 64u)) & 1u) != 0u;
+  return z ^ (z >> 31);
+}
+
+/// True when the sign number `index` >= 0 of the stream `seed` is -1.
+PAPILLON_FUNCTION constexpr bool random_sign_is_negative(std::uint64_t seed, std::int64_t index) {
+  return ((random_sign_word(seed, index / 64) >> (static_cast<std::uint64_t>(index) % 64u)) & 1u) != 0u;
 }
 
 /// Sign number `index` of the stream `seed`: +1 or -1.

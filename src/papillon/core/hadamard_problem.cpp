@@ -15,6 +15,10 @@ namespace {
 constexpr std::string_view operator_name = "hadamard";
 
 void check_tensor(const ConstTensorDescriptor& tensor, std::string_view name) {
+  if (std::find(all_scalar_types.begin(), all_scalar_types.end(), tensor.type) == all_scalar_types.end()) {
+    throw_invalid_argument(operator_name, name, " has the unknown scalar type ",
+                           static_cast<int>(tensor.type));
+  }
   if (tensor.rank < 1 || tensor.rank > max_rank) {
     throw_invalid_argument(operator_name, name, " has rank ", tensor.rank, "; ranks 1 to ", max_rank,
                            " are taken");
@@ -127,12 +131,25 @@ HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const Tens
     throw_invalid_argument(operator_name, "algorithm has the unknown value ",
                            static_cast<int>(options.algorithm));
   }
+  if (options.ordering != Ordering::natural && options.ordering != Ordering::sequency &&
+      options.ordering != Ordering::dyadic) {
+    throw_invalid_argument(operator_name, "ordering has the unknown value ",
+                           static_cast<int>(options.ordering));
+  }
   const std::int64_t n = options.group > 0 ? options.group : length;
+  if (!hadamard_order_exists(n)) {
+    const auto [below, above] = nearest_hadamard_orders(n);
+    throw_invalid_argument(operator_name, "no Hadamard matrix of order n = ", n, " (",
+                           options.group > 0 ? "the group" : "the length", " of axis ", axis, " of shape ",
+                           to_text(x.shape()), ") is constructed here; the nearest offered orders are ",
+                           below, " and ", above);
+  }
 
   HadamardProblem problem;
-  const HadamardFactorization factorization = hadamard_factorization(n);  // throws for an order without one
+  const HadamardFactorization factorization = hadamard_factorization(n);
   problem.m = factorization.order;
   problem.log2_power = factorization.log2_power;
+  problem.transpose = options.transpose && problem.m > 1;
   if (options.ordering != Ordering::natural && problem.m != 1) {
     throw_invalid_argument(operator_name, "ordering = ", name_of(options.ordering),
                            " exists for powers of two only, not for n = ", n);

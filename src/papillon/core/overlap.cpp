@@ -2,6 +2,7 @@
 #include "papillon/core/overlap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 #include <vector>
@@ -23,7 +24,17 @@ class BoundedSum {
  public:
   explicit BoundedSum(std::vector<Term> terms) : terms_(std::move(terms)) {
     std::sort(terms_.begin(), terms_.end(), [](const Term& a, const Term& b) { return a.stride > b.stride; });
-    const std::size_t count = terms_.size();
+    // a·s + b·s with a <= A and b <= B takes every value c·s with c <= A + B, so equal strides are one term:
+    // then arrays of equal strides are decided in a few steps, whatever their size.
+    std::size_t count = 0;
+    for (const Term& term : terms_) {
+      if (count > 0 && terms_[count - 1].stride == term.stride) {
+        terms_[count - 1].last += term.last;
+      } else {
+        terms_[count++] = term;
+      }
+    }
+    terms_.resize(count);
     reach_.assign(count + 1, 0);
     divisor_.assign(count + 1, 0);
     for (std::size_t k = count; k-- > 0;) {
@@ -96,14 +107,23 @@ void append_terms(const ConstTensorDescriptor& tensor, std::vector<Term>& terms)
 }
 
 /// The common case that the search need not see: strides nest, each at least the reach of the faster ones.
+/// Every call of an operator asks, so nothing is allocated here.
 bool nests(const ConstTensorDescriptor& tensor) {
-  std::vector<Term> terms;
-  append_terms(tensor, terms);
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.stride < b.stride; });
-  Wide reach = static_cast<Wide>(size_of(tensor.type));
-  for (const Term& term : terms) {
-    if (term.stride < reach) return false;
-    reach += term.stride * term.last;
+  std::array<Term, max_rank> terms{};
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+    if (tensor.extents[d] <= 1) continue;
+    if (tensor.strides[d] == 0) return false;
+    const Term term{tensor.strides[d] < 0 ? -static_cast<Wide>(tensor.strides[d]) : tensor.strides[d],
+                    tensor.extents[d] - 1};
+    std::size_t place = count++;
+    for (; place > 0 && terms[place - 1].stride > term.stride; --place) terms[place] = terms[place - 1];
+    terms[place] = term;
+  }
+  Wide reach = 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (terms[k].stride < reach) return false;
+    reach += terms[k].stride * terms[k].last;
   }
   return true;
 }

@@ -12,6 +12,7 @@ Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int ind
   Pass pass;
   pass.bits = part.bits;
   pass.m = part.base_factor ? problem.m : 1;
+  pass.transpose = problem.transpose;
   pass.source = source;
   pass.source_type = source_type;
   pass.target = target;
@@ -34,11 +35,12 @@ Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int ind
   const std::int64_t low = std::int64_t{1} << part.first_bit;
   const std::int64_t x_stride = whole.axis.x_stride;
   pass.fold = whole;
-  pass.fold.axis = {part.length, low * x_stride, low * y_stride, low * position};
+  pass.fold.axis = {part.length, low * x_stride, low * whole.axis.y_stride, low * position};
   const std::int64_t block = low * part.length;
   pass.fold.add_outer({whole.axis.extent / block, block * x_stride, block * y_stride, block * position});
   pass.fold.add_outer({low, x_stride, y_stride, position});
   pass.fold.normalize();
+  if (pass.ordering != Ordering::natural) pass.fold.axis.y_stride = 0;
   return pass;
 }
 

@@ -30,6 +30,7 @@ struct Pass {
   Fold fold;
   int bits = 0;
   std::int64_t m = 1;
+  bool transpose = false;  ///< of the order-m matrix
   ScalarType source_type = ScalarType::float32;
   ScalarType target_type = ScalarType::float32;
   const void* source = nullptr;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "papillon/orders.hpp"
@@ -10,21 +11,27 @@
 namespace papillon::generic {
 
 template <class C>
-const C* base_signs(std::int64_t m) {
+const C* base_signs(std::int64_t m, bool transpose) {
   static std::mutex mutex;
-  static std::map<std::int64_t, std::vector<C>> tables;
+  static std::map<std::pair<std::int64_t, bool>, std::vector<C>> tables;
   const std::lock_guard lock(mutex);
-  auto [place, fresh] = tables.try_emplace(m);
+  auto [place, fresh] = tables.try_emplace({m, transpose});
   if (fresh) {
     const auto& entries = papillon::detail::base_matrix(m);
-    place->second.assign(entries.begin(), entries.end());
+    std::vector<C>& table = place->second;
+    table.assign(entries.begin(), entries.end());
+    for (std::int64_t i = 0; transpose && i < m; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) {
+        std::swap(table[static_cast<std::size_t>(i * m + j)], table[static_cast<std::size_t>(j * m + i)]);
+      }
+    }
   }
   return place->second.data();
 }
 
-template const float* base_signs<float>(std::int64_t);
-template const double* base_signs<double>(std::int64_t);
-template const std::int32_t* base_signs<std::int32_t>(std::int64_t);
-template const std::int64_t* base_signs<std::int64_t>(std::int64_t);
+template const float* base_signs<float>(std::int64_t, bool);
+template const double* base_signs<double>(std::int64_t, bool);
+template const std::int32_t* base_signs<std::int32_t>(std::int64_t, bool);
+template const std::int64_t* base_signs<std::int64_t>(std::int64_t, bool);
 
 }  // namespace papillon::generic

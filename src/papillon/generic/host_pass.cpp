@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <type_traits>
+#include <vector>
 
 #include "papillon/generic/base_signs.hpp"
 #include "papillon/generic/simd/kernels.hpp"
@@ -89,9 +90,10 @@ namespace {
 
 /// What a tile covers: source and target at its first element, and how many indices of each kind.
 struct Tile {
-  std::int64_t x, y, position;  ///< offsets in elements
-  std::int64_t batch, inner;    ///< indices covered
-  Dimension step;               ///< of the batch index
+  std::int64_t x, y, position;               ///< offsets in elements
+  std::int64_t batch, inner;                 ///< indices covered
+  std::int64_t outer_position, first_inner;  ///< position of the batch index alone; first inner index
+  Dimension step;                            ///< of the batch index
 };
 
 Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
@@ -105,6 +107,8 @@ Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   Tile tile{};
   tile.x = offset.x + first_inner * fold.inner.x_stride;
   tile.y = offset.y + first_inner * fold.inner.y_stride;
+  tile.outer_position = offset.position;
+  tile.first_inner = first_inner;
   tile.position = offset.position + first_inner * fold.inner.position_step;
   tile.batch = std::min(tiling.batch_step, tiling.batch - first_batch);
   tile.inner = std::min(tiling.inner_step, fold.inner.extent - first_inner);
@@ -126,6 +130,29 @@ C with_sign(C value, const SignVector& signs, std::int64_t position) {
   return signs.negative(position) ? negated(value) : value;
 }
 
+/// Room for `count` places, the calling thread's until its next call.
+std::int64_t* place_table(std::size_t count) {
+  thread_local std::vector<std::int64_t> table;
+  if (table.size() < count) table.resize(count);
+  return table.data();
+}
+
+/// natural_index for every place of a transform of 2^bits; made once a thread for the order it last used.
+const std::int32_t* natural_indices(Ordering ordering, int bits) {
+  thread_local std::vector<std::int32_t> table;
+  thread_local Ordering made_for = Ordering::natural;
+  const auto length = std::size_t{1} << bits;
+  if (made_for != ordering || table.size() != length) {
+    table.resize(length);
+    for (std::size_t place = 0; place < length; ++place) {
+      table[place] =
+          static_cast<std::int32_t>(natural_index(ordering, static_cast<std::int64_t>(place), bits));
+    }
+    made_for = ordering;
+  }
+  return table.data();
+}
+
 /// Runs tiles of one pair of storage types. C is what sums are formed in.
 template <class In, class Out>
 class TileKernel {
@@ -139,7 +166,7 @@ class TileKernel {
         target_(static_cast<Out*>(pass.target)),
         scale_(static_cast<C>(pass.factor)),
         block_(std::int64_t{1} << pass.bits),
-        signs_(pass.m > 1 ? base_signs<C>(pass.m) : nullptr) {}
+        signs_(pass.m > 1 ? base_signs<C>(pass.m, pass.transpose) : nullptr) {}
 
   void rows(const Tile& tile, int packed) const {
     const int bits = pass_.bits + packed;
@@ -147,19 +174,21 @@ class TileKernel {
     Out* y = target_ + tile.y;
     if (pass_.m == 1) {
       simd::hadamard_rows<In, Out>(x, tile.step.x_stride, y, tile.step.y_stride, tile.batch, bits, packed,
-                                   scale_, scratch(simd::hadamard_rows_scratch_elements<In, Out>(bits)));
+                                   scale_,
+                                   scratch(simd::hadamard_rows_scratch_elements<In, Out>(bits, packed)));
       return;
     }
     const std::int64_t width = std::int64_t{1} << bits;
     for (std::int64_t r = 0; r < tile.batch; ++r) {
       const In* row = x + r * tile.step.x_stride;
       Out* out = y + r * tile.step.y_stride;
-      with_intermediate(
-          out, pass_.m * width, simd::hadamard_rows_scratch_elements<In, C>(bits), [&](auto* sums, C* work) {
-            simd::hadamard_rows<In, C>(row, width, sums, width, pass_.m, bits, packed, C{1}, work);
-            simd::signed_matrix_columns<C, Out>(signs_, order(), sums, width, out, width, width, scale_,
-                                                work);
-          });
+      with_intermediate(out, pass_.m * width, simd::hadamard_rows_scratch_elements<In, C>(bits, packed),
+                        [&](auto* sums, C* work) {
+                          simd::hadamard_rows<In, C>(row, width, sums, width, pass_.m, bits, packed, C{1},
+                                                     work);
+                          simd::signed_matrix_columns<C, Out>(signs_, order(), sums, width, out, width, width,
+                                                              scale_, work);
+                        });
     }
   }
 
@@ -204,10 +233,8 @@ class TileKernel {
                               (pass_.m > 1 ? simd::signed_matrix_scratch_elements<C, C>(order()) : 0);
     C* values = scratch(static_cast<std::size_t>(pass_.length() * width) + extra);
     C* work = values + pass_.length() * width;
-    each_gathered(tile, [&](const Place& p) {
-      const C value = static_cast<C>(source_[p.x]);
-      values[p.j * width + p.column] = pass_.in.any() ? with_sign(value, pass_.in, p.position) : value;
-    });
+    load_columns(tile, values, width);
+    apply_signs(pass_.in, tile, values, width, [](std::int64_t position) { return position; });
     for (std::int64_t b = 0; b < pass_.m; ++b) {
       C* part = values + b * block_ * width;
       simd::hadamard_columns<C, C>(part, width, part, width, width, pass_.bits, pass_.m == 1 ? scale_ : C{1},
@@ -217,14 +244,17 @@ class TileKernel {
       const std::int64_t row = block_ * width;
       simd::signed_matrix_columns<C, C>(signs_, order(), values, row, values, row, row, scale_, work);
     }
-    each_gathered(tile, [&](const Place& p) { store(p.y, p.position, values[p.j * width + p.column]); });
+    apply_signs(pass_.out, tile, values, width,
+                [&](std::int64_t position) { return pass_.output_position(position); });
+    store_columns(tile, values, width);
   }
 
   void gather_rows(const Tile& tile) const {
     const std::int64_t length = pass_.length();
     const std::size_t extra = simd::hadamard_rows_scratch_elements<C, C>(pass_.bits) +
                               (pass_.m > 1 ? simd::signed_matrix_scratch_elements<C, C>(order()) : 0);
-    C* row = scratch(static_cast<std::size_t>(length) + extra);
+    // The kernels' scratch also holds the row in the order asked for, once they are done.
+    C* row = scratch(static_cast<std::size_t>(length) + std::max(extra, static_cast<std::size_t>(length)));
     C* work = row + length;
     const Dimension& axis = pass_.fold.axis;
     for (std::int64_t r = 0; r < tile.batch; ++r) {
@@ -235,65 +265,162 @@ class TileKernel {
       } else {
         for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<C>(x[j * axis.x_stride]);
       }
-      apply_signs(pass_.in, position, row, length);
+      apply_row_signs(pass_.in, position, row, length);
       simd::hadamard_rows<C, C>(row, block_, row, block_, pass_.m, pass_.bits, 0,
                                 pass_.m == 1 ? scale_ : C{1}, work);
       if (pass_.m > 1) {
         simd::signed_matrix_columns<C, C>(signs_, order(), row, block_, row, block_, block_, scale_, work);
       }
-      const std::int64_t y = tile.y + r * tile.step.y_stride;
-      if (pass_.ordering == Ordering::natural && axis.y_stride == 1) {
-        apply_signs(pass_.out, position, row, length);
-        store_contiguous(row, target_ + y, length);
+      Out* y = target_ + tile.y + r * tile.step.y_stride;
+      if (pass_.ordering != Ordering::natural && length == std::int64_t{1} << pass_.ordering_bits) {
+        const std::int32_t* natural = natural_indices(pass_.ordering, pass_.ordering_bits);
+        for (std::int64_t place = 0; place < length; ++place) work[place] = row[natural[place]];
+        store_row(work, y, pass_.place_stride, position);
+      } else if (pass_.ordering == Ordering::natural) {
+        store_row(row, y, axis.y_stride, position);
       } else {
         for (std::int64_t j = 0; j < length; ++j) {
-          store(y + j * axis.y_stride, position + j * axis.position_step, row[j]);
+          const std::int64_t place = pass_.output_position(position + j * axis.position_step);
+          const bool flip = pass_.out.any() && pass_.out.negative(place);
+          y[place * pass_.place_stride] = static_cast<Out>(flip ? negated(row[j]) : row[j]);
         }
       }
     }
   }
 
  private:
-  /// One element of a gathered tile.
-  struct Place {
-    std::int64_t j, column;       ///< where it is in scratch
-    std::int64_t x, y, position;  ///< where it is in the arrays and on the axis
-  };
+  /// Whether walking along the inner index touches memory more densely than walking along the axis.
+  static bool inner_first(std::int64_t inner_extent, std::int64_t inner_stride, std::int64_t axis_stride) {
+    return inner_extent > 1 && std::abs(inner_stride) <= std::abs(axis_stride);
+  }
 
-  template <class Visit>
-  void each_gathered(const Tile& tile, const Visit& visit) const {
-    const Dimension& axis = pass_.fold.axis;
-    const Dimension& inner = pass_.fold.inner;
+  void load_columns(const Tile& tile, C* values, std::int64_t width) const {
+    const std::int64_t axis_stride = pass_.fold.axis.x_stride;
+    const std::int64_t inner_stride = pass_.fold.inner.x_stride;
+    const std::int64_t length = pass_.length();
     for (std::int64_t b = 0; b < tile.batch; ++b) {
-      for (std::int64_t i = 0; i < tile.inner; ++i) {
-        Place p{0, b * tile.inner + i, tile.x + b * tile.step.x_stride + i * inner.x_stride,
-                tile.y + b * tile.step.y_stride + i * inner.y_stride,
-                tile.position + b * tile.step.position_step + i * inner.position_step};
-        for (; p.j < pass_.length(); ++p.j) {
-          visit(p);
-          p.x += axis.x_stride;
-          p.y += axis.y_stride;
-          p.position += axis.position_step;
+      const In* x = source_ + tile.x + b * tile.step.x_stride;
+      C* column = values + b * tile.inner;
+      if (inner_first(tile.inner, inner_stride, axis_stride)) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          const In* from = x + j * axis_stride;
+          C* to = column + j * width;
+          if (inner_stride == 1) {
+            load_contiguous(from, to, tile.inner);
+          } else {
+            for (std::int64_t i = 0; i < tile.inner; ++i) to[i] = static_cast<C>(from[i * inner_stride]);
+          }
+        }
+      } else {
+        for (std::int64_t i = 0; i < tile.inner; ++i) {
+          const In* from = x + i * inner_stride;
+          for (std::int64_t j = 0; j < length; ++j) {
+            column[j * width + i] = static_cast<C>(from[j * axis_stride]);
+          }
         }
       }
     }
   }
 
-  void store(std::int64_t offset, std::int64_t position, C value) const {
-    if (pass_.out.any()) value = with_sign(value, pass_.out, pass_.output_position(position));
-    target_[pass_.target_offset(offset, position)] = static_cast<Out>(value);
+  void store_columns(const Tile& tile, const C* values, std::int64_t width) const {
+    const Dimension& axis = pass_.fold.axis;
+    const Dimension& inner = pass_.fold.inner;
+    const std::int64_t length = pass_.length();
+    const bool ordered = pass_.ordering != Ordering::natural;
+    // Bits of a position move without regard to one another, so the place of a sum of disjoint bits is the
+    // exclusive or of their places: one table for the axis and one for the inner index are enough.
+    const std::int64_t inner_position = pass_.fold.inner.position_step;
+    std::int64_t* axis_places = nullptr;
+    std::int64_t* inner_places = nullptr;
+    if (ordered) {
+      axis_places = place_table(static_cast<std::size_t>(length + tile.inner));
+      inner_places = axis_places + length;
+      for (std::int64_t j = 0; j < length; ++j)
+        axis_places[j] = pass_.output_position(j * axis.position_step);
+      for (std::int64_t i = 0; i < tile.inner; ++i) {
+        inner_places[i] = pass_.output_position((tile.first_inner + i) * inner_position);
+      }
+    }
+    for (std::int64_t b = 0; b < tile.batch; ++b) {
+      Out* y = target_ + tile.y + b * tile.step.y_stride;
+      const std::int64_t outer_place =
+          ordered ? pass_.output_position(tile.outer_position + b * tile.step.position_step) : 0;
+      const auto offset = [&](std::int64_t j, std::int64_t i) {
+        return ordered ? (outer_place ^ axis_places[j] ^ inner_places[i]) * pass_.place_stride +
+                             i * inner.y_stride
+                       : j * axis.y_stride + i * inner.y_stride;
+      };
+      const C* column = values + b * tile.inner;
+      const std::int64_t axis_stride = ordered ? pass_.place_stride : axis.y_stride;
+      if (inner_position == 0 && inner_first(tile.inner, inner.y_stride, axis_stride)) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          const C* from = column + j * width;
+          Out* to = y + offset(j, 0);
+          if (inner.y_stride == 1) {
+            store_contiguous(from, to, tile.inner);
+          } else {
+            for (std::int64_t i = 0; i < tile.inner; ++i) to[i * inner.y_stride] = static_cast<Out>(from[i]);
+          }
+        }
+      } else {
+        for (std::int64_t i = 0; i < tile.inner; ++i) {
+          for (std::int64_t j = 0; j < length; ++j) y[offset(j, i)] = static_cast<Out>(column[j * width + i]);
+        }
+      }
+    }
   }
 
-  /// signs ∘ row for a row whose positions follow one another.
-  void apply_signs(const SignVector& signs, std::int64_t position, C* row, std::int64_t length) const {
+  /// signs ∘ values for a gathered tile; `index_of(position)` says which sign belongs to a position.
+  template <class IndexOf>
+  void apply_signs(const SignVector& signs, const Tile& tile, C* values, std::int64_t width,
+                   const IndexOf& index_of) const {
     if (!signs.any()) return;
     const std::int64_t step = pass_.fold.axis.position_step;
-    if (!signs.seeded && step == 1) {
+    const std::int64_t inner_step = pass_.fold.inner.position_step;
+    for (std::int64_t j = 0; j < pass_.length(); ++j) {
+      for (std::int64_t b = 0; b < tile.batch; ++b) {
+        C* row = values + j * width + b * tile.inner;
+        const std::int64_t position = tile.position + b * tile.step.position_step + j * step;
+        if (inner_step == 0) {
+          if (!signs.negative(index_of(position))) continue;
+          for (std::int64_t i = 0; i < tile.inner; ++i) row[i] = negated(row[i]);
+        } else {
+          for (std::int64_t i = 0; i < tile.inner; ++i) {
+            if (signs.negative(index_of(position + i * inner_step))) row[i] = negated(row[i]);
+          }
+        }
+      }
+    }
+  }
+
+  /// signs ∘ row for a row whose first element has position `position`.
+  void apply_row_signs(const SignVector& signs, std::int64_t position, C* row, std::int64_t length) const {
+    if (!signs.any()) return;
+    const std::int64_t step = pass_.fold.axis.position_step;
+    if (step != 1 || (signs.seeded && position % 64 != 0)) {
+      for (std::int64_t j = 0; j < length; ++j) row[j] = with_sign(row[j], signs, position + j * step);
+    } else if (signs.seeded) {
+      for (std::int64_t first = 0; first < length; first += 64) {
+        const std::uint64_t word = random_sign_word(signs.seed, (position + first) / 64);
+        C* part = row + first;
+        const std::int64_t count = std::min<std::int64_t>(64, length - first);
+        for (std::int64_t j = 0; j < count; ++j) part[j] = (word >> j) & 1u ? negated(part[j]) : part[j];
+      }
+    } else {
       const std::int8_t* values = signs.values + position;
       for (std::int64_t j = 0; j < length; ++j) row[j] = values[j] < 0 ? negated(row[j]) : row[j];
-      return;
     }
-    for (std::int64_t j = 0; j < length; ++j) row[j] = with_sign(row[j], signs, position + j * step);
+  }
+
+  /// A row in the order of its places, with the output's signs, to `y`.
+  void store_row(C* row, Out* y, std::int64_t stride, std::int64_t position) const {
+    const std::int64_t length = pass_.length();
+    apply_row_signs(pass_.out, position, row, length);
+    if (stride == 1) {
+      store_contiguous(row, y, length);
+    } else {
+      for (std::int64_t j = 0; j < length; ++j) y[j * stride] = static_cast<Out>(row[j]);
+    }
   }
 
   static void load_contiguous(const In* x, C* row, std::int64_t length) {

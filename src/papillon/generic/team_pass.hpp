@@ -92,12 +92,13 @@ class TeamPass {
       const std::int64_t i = first_column + index % columns;
       C value = values[index];
       if (pass_.m > 1) {
-        const std::int8_t* row = base_ + j / block * pass_.m;
+        const std::int8_t* row = base_ + j / block * (pass_.transpose ? 1 : pass_.m);
+        const std::int64_t step = pass_.transpose ? pass_.m : 1;
         const C* column = values + (j % block) * columns + index % columns;
         value = row[0] < 0 ? negated(column[0]) : column[0];
         for (std::int64_t q = 1; q < pass_.m; ++q) {
           const C term = column[q * block * columns];
-          value = row[q] < 0 ? difference(value, term) : sum(value, term);
+          value = row[q * step] < 0 ? difference(value, term) : sum(value, term);
         }
       }
       value = product(value, scale_);

@@ -34,7 +34,7 @@ void Kernels<In, Out>::hadamard_columns(const In* x, std::int64_t x_stride, Out*
 
 template <class In, class Out>
 std::size_t Kernels<In, Out>::hadamard_columns_scratch_elements(int log2_n) {
-  return with_alignment<C>(columns_tile_elements<C>(log2_n));
+  return with_alignment<C>(columns_scratch<Types<In, Out>>(log2_n));
 }
 
 template <class In, class Out>

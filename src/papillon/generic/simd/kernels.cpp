@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "papillon/generic/simd/kernels.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once for every target
 #include "papillon/generic/simd/storage-inl.hpp"
+#include "papillon/generic/simd/tiles.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace papillon::simd::HWY_NAMESPACE {
@@ -27,7 +28,6 @@ const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
 
 namespace papillon::simd {
 
@@ -45,12 +45,9 @@ template void convert(const float*, bfloat16*, std::int64_t);
 HWY_EXPORT(target_name);
 const char* active_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
-// Tiles of half the L1 cache, as long as their rows are whole cache lines: at least two, so that each visit
-// to a far row brings enough, but one where the tile would outgrow a quarter of the L2 cache.
 std::int64_t preferred_tile_columns(int log2_n, std::size_t compute_size) {
-  const std::int64_t shortest = log2_n <= 11 ? 128 : 64;
-  const std::int64_t row_bytes = std::clamp((std::int64_t{32} << 10) >> log2_n, shortest, std::int64_t{512});
-  return row_bytes / static_cast<std::int64_t>(compute_size);
+  return compute_size == sizeof(float) ? chunk_columns<Types<float, float>>(log2_n)
+                                       : chunk_columns<Types<double, double>>(log2_n);
 }
 
 }  // namespace papillon::simd

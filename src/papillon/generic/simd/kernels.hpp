@@ -51,7 +51,7 @@ void hadamard_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_st
 }
 
 /// Elements of C that hadamard_rows needs: for float rows kept between passes 2^log2_n where Out is a 16-bit
-/// type, and a tile (see hadamard_columns) for rows beyond the L2 cache or a large first_bit; often 0.
+/// type, otherwise none.
 template <class In, class Out>
 std::size_t hadamard_rows_scratch_elements(int log2_n, int first_bit = 0) {
   return Kernels<In, Out>::hadamard_rows_scratch_elements(log2_n, first_bit);
@@ -59,21 +59,23 @@ std::size_t hadamard_rows_scratch_elements(int log2_n, int first_bit = 0) {
 
 /// y[j, i] = scale * sum_k (-1)^popcount(j & k) x[k, i] for j < 2^log2_n, i < columns: the Hadamard transform
 /// along j of a matrix whose rows of `columns` contiguous elements start at x + j * x_stride.
-/// Wide matrices are worked on in tiles of preferred_tile_columns, so any number of columns may be given.
+/// Any number of columns may be given; give as many as there are, since far rows are best visited KiBs at a
+/// time.
 template <class In, class Out>
 void hadamard_columns(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t columns,
                       int log2_n, compute_type<In> scale, compute_type<In>* scratch) {
   Kernels<In, Out>::hadamard_columns(x, x_stride, y, y_stride, columns, log2_n, scale, scratch);
 }
 
-/// Elements of C that hadamard_columns needs, whatever the number of columns: at most 256 KiB for log2_n <=
-/// 12, 64 * 2^log2_n bytes beyond, and a cache line.
+/// Elements of C that hadamard_columns needs, whatever the number of columns: none where y keeps the
+/// intermediate values; for a 16-bit Out at most 256 KiB for log2_n <= 12, 64 * 2^log2_n bytes beyond, and a
+/// cache line.
 template <class In, class Out>
 std::size_t hadamard_columns_scratch_elements(int log2_n) {
   return Kernels<In, Out>::hadamard_columns_scratch_elements(log2_n);
 }
 
-/// Columns that one tile of hadamard_columns takes when C has `compute_size` bytes: split work between
+/// Columns that hadamard_columns works on at a time when C has `compute_size` bytes: split work between
 /// threads in multiples of it.
 std::int64_t preferred_tile_columns(int log2_n, std::size_t compute_size);
 

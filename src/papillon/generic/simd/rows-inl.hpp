@@ -165,28 +165,27 @@ constexpr int passes(int log2_n) {
 
 /// The stages within each of `blocks` register blocks, one after the other.
 template <class In, class C, class Bits>
-HWY_NOINLINE void first_pass(const In* x, C* t, std::int64_t blocks, Bits bits, Prefetcher& prefetcher) {
+HWY_NOINLINE void first_pass(const In* x, C* t, std::int64_t blocks, Bits bits, RowPrefetch& prefetch) {
   constexpr std::int64_t size = std::int64_t{1} << log2_block<C>;
   const LaneStages<C> lane_stages;
-  Prefetcher local = prefetcher;  // in registers
-  const int lines = local.lines_for(block_registers);
+  Prefetcher prefetcher = prefetch.take(block_registers, blocks);
   for (std::int64_t i = 0; i < blocks; ++i) {
-    local.fetch(lines);
+    prefetcher.step();
     register_block<block_registers>(x + i * size, t + i * size, bits, lane_stages, Scale<C>::none());
   }
-  prefetcher = local;
 }
 
 /// All stages within each of `count` blocks of 2^log2_n elements of x, into t, block by block, depth first,
 /// and without the scale.
 template <class In, class C, class Bits>
-void inner_blocks(const In* x, C* t, std::int64_t count, int log2_n, Bits lane_bits, Prefetcher& prefetcher) {
-  if (log2_n == log2_block<C>) return first_pass(x, t, count, lane_bits, prefetcher);
+void inner_blocks(const In* x, C* t, std::int64_t count, int log2_n, Bits lane_bits, RowPrefetch& prefetch) {
+  if (log2_n == log2_block<C>) return first_pass(x, t, count, lane_bits, prefetch);
   const int bits = last_pass_bits<C>(log2_n);
   const std::int64_t distance = std::int64_t{1} << (log2_n - bits);
   for (std::int64_t i = 0; i < count; ++i) {
-    inner_blocks(x, t, std::int64_t{1} << bits, log2_n - bits, lane_bits, prefetcher);
-    radix_pass(bits, t, distance, t, distance, distance, Scale<C>::none(), prefetcher);
+    inner_blocks(x, t, std::int64_t{1} << bits, log2_n - bits, lane_bits, prefetch);
+    radix_pass(bits, t, distance, t, distance, distance, Scale<C>::none(),
+               prefetch.take(1 << bits, distance / lanes<C>));
     x += std::int64_t{1} << log2_n;
     t += std::int64_t{1} << log2_n;
   }
@@ -203,8 +202,8 @@ void long_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride
   const bool contiguous = x_stride == n && y_stride == n;
   const std::int64_t together =
       contiguous ? std::max<std::int64_t>(1, (std::int64_t{1} << log2_together<C>) / n) : 1;
-  Prefetcher prefetcher(block_registers, static_cast<std::int64_t>(sizeof(In)) << log2_block<C>,
-                        passes<C>(log2_n));
+  RowPrefetch prefetch(block_registers, static_cast<std::int64_t>(sizeof(In)) << log2_block<C>,
+                       passes<C>(log2_n));
   for (std::int64_t r = 0; r < rows; r += together) {
     const std::int64_t count = std::min(together, rows - r);
     const In* from = x + r * x_stride;
@@ -215,50 +214,42 @@ void long_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride
     } else {
       t = scratch;
     }
-    prefetcher.start(from + together * x_stride);
-    inner_blocks(from, t, count << bits, log2_n - bits, lane_bits, prefetcher);
+    prefetch.start(from + together * x_stride);
+    inner_blocks(from, t, count << bits, log2_n - bits, lane_bits, prefetch);
     for (std::int64_t i = 0; i < count; ++i) {
-      radix_pass(bits, t + i * n, distance, to + i * n, distance, distance, scale, prefetcher);
+      radix_pass(bits, t + i * n, distance, to + i * n, distance, distance, scale,
+                 prefetch.take(1 << bits, distance / lanes<C>));
     }
   }
 }
 
-/// Longest row that is transformed in one go, and the length of its parts beyond: 512 KiB and 64 KiB.
+/// Longest row that the recursion above takes, 512 KiB: half of the L2 cache, so that the next can be
+/// fetched.
 template <class C>
 inline constexpr int log2_longest_row = sizeof(C) == 4 ? 17 : 16;
-template <class C>
-inline constexpr int log2_part = sizeof(C) == 4 ? 14 : 13;
 
-/// Rows of more than that: parts of it first, then across the parts.
-template <class In, class Out, class C, class Bits>
-void longest_rows(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
-                  int log2_n, Bits lane_bits, Scale<C> scale, C* scratch) {
-  const std::int64_t part = std::int64_t{1} << log2_part<C>;
-  const int bits = log2_n - log2_part<C>;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    Out* to = y + r * y_stride;
-    C* t;
-    C* tile = scratch;
-    if constexpr (Types<In, Out>::out_is_c) {
-      t = to;
-    } else {
-      t = scratch;
-      tile += std::int64_t{1} << log2_n;
-    }
-    long_rows(x + r * x_stride, part, t, part, std::int64_t{1} << bits, log2_part<C>, lane_bits,
-              Scale<C>::none(), tile);
-    columns_in_tiles(t, part, to, part, part, bits, scale, tile);
-  }
-}
-
-/// Rows longer than a register block.
+/// Any row longer than a register block. The longest are made of shorter ones, then transformed across those:
+/// three more bits are one pass over memory, six are two over chunks that stay in the L2 cache.
 template <class In, class Out, class C, class Bits>
 void rows_in_passes(const In* x, std::int64_t x_stride, Out* y, std::int64_t y_stride, std::int64_t rows,
                     int log2_n, Bits lane_bits, Scale<C> scale, C* scratch) {
   if (log2_n <= log2_longest_row<C>) {
-    long_rows(x, x_stride, y, y_stride, rows, log2_n, lane_bits, scale, scratch);
-  } else {
-    longest_rows(x, x_stride, y, y_stride, rows, log2_n, lane_bits, scale, scratch);
+    return long_rows(x, x_stride, y, y_stride, rows, log2_n, lane_bits, scale, scratch);
+  }
+  const int bits = log2_n - log2_longest_row<C> <= 5 ? 3 : 6;
+  const std::int64_t part = std::int64_t{1} << (log2_n - bits);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const In* from = x + r * x_stride;
+    Out* to = y + r * y_stride;
+    C* t;
+    if constexpr (Types<In, Out>::out_is_c) {
+      t = to;
+    } else {
+      t = scratch;
+    }
+    rows_in_passes(from, part, t, part, std::int64_t{1} << bits, log2_n - bits, lane_bits, Scale<C>::none(),
+                   t);
+    transform_columns(t, part, to, part, part, bits, scale, scratch + (std::int64_t{1} << log2_n));
   }
 }
 
@@ -280,8 +271,8 @@ void hadamard_rows(const typename T::In* x, std::int64_t x_stride, typename T::O
     const int inner = std::min(first_bit, log2_n);
     const std::int64_t columns = std::int64_t{1} << inner;
     for (std::int64_t r = 0; r < rows; ++r) {
-      columns_in_tiles(x + r * x_stride, columns, y + r * y_stride, columns, columns, log2_n - inner, scale,
-                       scratch);
+      transform_columns(x + r * x_stride, columns, y + r * y_stride, columns, columns, log2_n - inner, scale,
+                        scratch);
     }
   } else if (log2_n <= log2_block<C>) {
     short_rows(x, x_stride, y, y_stride, rows, log2_n, first_bit, scale);
@@ -296,12 +287,12 @@ template <class T>
 std::size_t hadamard_rows_scratch_elements(int log2_n, int first_bit) {
   using C = typename T::C;
   if (rows_are_columns<C>(log2_n, first_bit)) {
-    return first_bit < log2_n ? with_alignment<C>(columns_tile_elements<C>(log2_n - first_bit)) : 0;
+    return with_alignment<C>(columns_scratch<T>(std::max(log2_n - first_bit, 0)));
   }
-  const std::int64_t row =
-      !T::out_is_c && log2_n > log2_block<C> ? std::int64_t{1} << std::max(log2_n, log2_together<C>) : 0;
-  const bool parts = log2_n > log2_longest_row<C>;
-  return with_alignment<C>(row + (parts ? columns_tile_elements<C>(log2_n - log2_part<C>) : 0));
+  if (T::out_is_c || log2_n <= log2_block<C>) return 0;
+  // A row, or the short rows that are worked on together; and what the passes across its parts need.
+  return with_alignment<C>((std::int64_t{1} << std::max(log2_n, log2_together<C>)) +
+                           (log2_n > log2_longest_row<C> ? columns_scratch<T>(6) : 0));
 }
 
 }  // namespace papillon::simd::HWY_NAMESPACE
