@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "papillon/core/scalar.hpp"
+
+namespace papillon::cli {
+
+// Each adds a subcommand, whose callback does the work and throws what should be said to the user.
+void add_hadamard_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
+void add_info_command(CLI::App& app);
+void add_matrix_command(CLI::App& app);
+
+/// The scalar type of a name on the command line: NumPy's codes (f2 … c16), names (float16 … complex128) and
+/// bf16 or bfloat16; none for anything else.
+std::optional<ScalarType> scalar_type_from_name(std::string_view name);
+
+/// Refuses integers below 1.
+CLI::Validator at_least_one();
+
+}  // namespace papillon::cli

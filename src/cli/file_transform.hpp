@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/atomic_file.hpp"
+#include "cli/mapped_file.hpp"
+#include "cli/npy.hpp"
+#include "papillon/core/scalar.hpp"
+#include "papillon/hadamard_options.hpp"
+
+namespace papillon::cli {
+
+/// A dense array around the transformed axis: element (o, j, i) lies at (o·n + j)·inner + i.
+struct FoldedShape {
+  std::int64_t outer = 1;
+  std::int64_t n = 1;
+  std::int64_t inner = 1;
+};
+
+/// The array of an .npy file around `axis` (0 <= axis < rank). With `group` g > 0 the axis is split into n/g
+/// groups, which become part of the outer index, and n is g.
+FoldedShape fold_file(const NpyHeader& header, int axis, std::int64_t group);
+
+/// A part of the work: whole transforms, of the outer and inner indices given.
+struct Slab {
+  std::int64_t outer_begin = 0;
+  std::int64_t outer_count = 0;
+  std::int64_t inner_begin = 0;
+  std::int64_t inner_count = 0;
+};
+
+/// Cuts the work into slabs of about `target_bytes`, each index once, in the order of the file. Where single
+/// outer indices are larger they are cut into columns, at least 4 KiB of each row wide.
+std::vector<Slab> plan_slabs(const FoldedShape& shape, std::int64_t element_bytes, std::int64_t target_bytes);
+
+/// Transforms the elements of `input` into `output`, slab by slab through a buffer of about 64 MiB, so that
+/// files may be larger than memory. Only where the shape has no small slabs (an axis of very many elements
+/// with few others inside it) is one outer index transformed in the mapping of the output instead. `options`
+/// are checked ones whose axis and group are those of `shape`; their signs, norm, scale and ordering are
+/// used. Kokkos is initialised.
+void transform_file(const MappedFile& input, std::int64_t input_offset, const AtomicFile& output,
+                    std::int64_t output_offset, const FoldedShape& shape, ScalarType type,
+                    const HadamardOptions& options);
+
+}  // namespace papillon::cli

@@ -1,0 +1,684 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The `papillon` command from file to file, with NumPy and SciPy as the oracle.
+
+    python3 tests/test_cli.py --binary build/host/bin/papillon [--large] [unittest arguments]
+
+--large adds a file of 2^31 + 2^12 half-precision elements: 9 GB of disk, some minutes.
+"""
+import argparse
+import ast
+import itertools
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import scipy.linalg
+
+BINARY = None
+LARGE = False
+
+FLOATS = ["<f2", "<f4", "<f8"]
+INTEGERS = ["<i4", "<i8"]
+COMPLEX = ["<c8", "<c16"]
+NUMPY_TYPES = FLOATS + INTEGERS + COMPLEX
+
+
+def power_of_two(n):
+    return n & (n - 1) == 0
+
+
+def to_bfloat16(array):
+    """The bits of float32 values rounded to bfloat16, to nearest even; no NaN."""
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bfloat16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def butterfly(array):
+    """Fast transform of the last axis, lowest index bit first, in the array's own arithmetic."""
+    y = array.copy()
+    n = y.shape[-1]
+    h = 1
+    while h < n:
+        pairs = y.reshape(y.shape[:-1] + (n // (2 * h), 2, h))
+        a, b = pairs[..., 0, :].copy(), pairs[..., 1, :].copy()
+        pairs[..., 0, :], pairs[..., 1, :] = a + b, a - b
+        h *= 2
+    return y
+
+
+def splitmix64_signs(seed, count):
+    """Sign i is bit i % 64 of SplitMix64's output i // 64; a set bit is -1."""
+    mask = (1 << 64) - 1
+    signs, state = [], seed
+    while len(signs) < count:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z ^= z >> 31
+        signs += [-1 if z >> bit & 1 else 1 for bit in range(64)]
+    return np.array(signs[:count])
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="papillon-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.random = np.random.default_rng(7)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def run_command(self, *arguments, **options):
+        return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, timeout=600, **options)
+
+    def succeed(self, *arguments):
+        result = self.run_command(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        self.assertEqual(result.stderr, b"")
+        return result.stdout.decode()
+
+    def fail_with(self, text, *arguments, output="out.npy", **options):
+        """The command ends with status 2, one line that contains `text`, and leaves no file behind."""
+        before = sorted(os.listdir(self.folder))
+        result = self.run_command(*arguments, **options)
+        message = result.stderr.decode()
+        self.assertEqual(result.returncode, 2, message)
+        self.assertTrue(message.startswith("papillon: ") and message.endswith("\n"), message)
+        self.assertEqual(message.count("\n"), 1, message)
+        self.assertIn(text, message)
+        self.assertEqual(sorted(os.listdir(self.folder)), before, "files left behind or removed")
+        self.assertEqual(result.stdout, b"")
+        return message
+
+    def save(self, array, name="in.npy", version=None):
+        with open(self.path(name), "wb") as file:
+            np.lib.format.write_array(file, array, version=version)
+        return self.path(name)
+
+    def transform(self, array, *arguments, version=None):
+        """What the command makes of an array; type, shape and order must survive."""
+        source = self.save(array, version=version)
+        target = self.path("out.npy")
+        self.succeed("hadamard", source, "-o", target, "--force", *arguments)
+        result = np.load(target)
+        self.assertEqual(result.dtype, array.dtype)
+        self.assertEqual(result.shape, array.shape)
+        self.assertEqual(result.flags.f_contiguous, array.flags.f_contiguous)
+        self.assertEqual(result.flags.c_contiguous, array.flags.c_contiguous)
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted({"in.npy", "out.npy"} | self.kept()))
+        return result
+
+    def kept(self):
+        return {name for name in os.listdir(self.folder) if name.startswith("keep")}
+
+    def small_integers(self, shape, dtype, order="C"):
+        """Random small integers as `dtype`: sums of them are exact in every type, 16-bit included."""
+        values = self.random.integers(-3, 4, shape)
+        if dtype in COMPLEX:
+            values = values + 1j * self.random.integers(-3, 4, shape)
+        return np.array(values, dtype=dtype, order=order)
+
+    def matrix(self, order):
+        target = self.path("keep-matrix.npy")
+        self.succeed("matrix", order, "-o", target, "--force")
+        return np.load(target)
+
+
+class Matrices(CommandTest):
+    def test_matrix_is_hadamard(self):
+        for order in 1, 2, 4, 12, 20, 28, 40, 80, 96, 172, 192, 668 + 4, 684, 3584:
+            matrix = self.matrix(order)
+            self.assertEqual(matrix.dtype, np.int8)
+            self.assertEqual(matrix.shape, (order, order))
+            self.assertEqual(set(np.unique(matrix)) - {-1, 1}, set())
+            product = matrix.astype(np.float32) @ matrix.T.astype(np.float32)  # integers below 2^24: exact
+            self.assertTrue(np.array_equal(product, order * np.eye(order)), order)
+
+    def test_powers_of_two_are_sylvesters(self):
+        for order in 1, 2, 4, 8, 64, 1024:
+            self.assertTrue(np.array_equal(self.matrix(order), scipy.linalg.hadamard(order)))
+
+    def test_kronecker_structure(self):
+        for order, base in (80, 20), (96, 12), (192, 12), (3584, 28):
+            expected = np.kron(self.matrix(base), scipy.linalg.hadamard(order // base))
+            self.assertTrue(np.array_equal(self.matrix(order), expected), order)
+
+    def test_errors(self):
+        self.fail_with("nearest offered orders are 2 and 4", "matrix", 3, "-o", self.path("out.npy"))
+        self.fail_with("668", "matrix", 668, "-o", self.path("out.npy"))
+        for order in 0, -4, 1 << 62:
+            self.fail_with(str(order), "matrix", order, "-o", self.path("out.npy"))
+        self.fail_with("twelve", "matrix", "twelve", "-o", self.path("out.npy"))
+        self.fail_with("--output is required", "matrix", 12)
+        self.save(np.zeros(1), "keep.npy")
+        self.fail_with("keep.npy: exists already", "matrix", 12, "-o", self.path("keep.npy"))
+
+
+class Transforms(CommandTest):
+    def test_equals_dense_product(self):
+        for n in 1, 2, 4, 12, 20, 28, 80, 96, 192, 3584:
+            matrix = scipy.linalg.hadamard(n) if power_of_two(n) else self.matrix(n)
+            x = self.random.integers(-(1 << 40), 1 << 40, (3, n))
+            expected = x @ matrix.astype(np.int64).T
+            self.assertTrue(np.array_equal(self.transform(x, "--norm", "none"), expected), n)
+
+    def test_equals_dense_product_10944(self):
+        n = 10944
+        matrix = self.matrix(n)
+        x = self.random.integers(-(1 << 30), 1 << 30, (2, n))
+        y = self.transform(x, "--norm", "none")
+        for begin in range(0, n, 912):
+            rows = matrix[begin:begin + 912].astype(np.int64)
+            self.assertTrue(np.array_equal(y[:, begin:begin + 912], x @ rows.T))
+
+    def test_integers_wrap(self):
+        for dtype in INTEGERS:
+            limits = np.iinfo(dtype)
+            x = self.random.integers(limits.min, limits.max, (5, 64), dtype=dtype, endpoint=True)
+            with np.errstate(over="ignore"):
+                self.assertTrue(np.array_equal(self.transform(x), butterfly(x)))
+
+    def test_every_axis_of_five(self):
+        shape = (4, 12, 2, 8, 20)
+        for dtype, order in itertools.product(NUMPY_TYPES, "CF"):
+            x = self.small_integers(shape, dtype, order)
+            for axis in range(5):
+                matrix = self.matrix(shape[axis]).astype(dtype)
+                expected = np.moveaxis(np.tensordot(matrix, x, (1, axis)), 0, axis)
+                for argument in axis, axis - 5:
+                    y = self.transform(x, "--axis", argument)
+                    self.assertTrue(np.array_equal(y, expected), (dtype, order, axis))
+
+    def test_every_type_version_order_rank(self):
+        for dtype, version, order in itertools.product(NUMPY_TYPES, [(1, 0), (2, 0), (3, 0)], "CF"):
+            for rank in range(1, 9):
+                x = self.small_integers((2, 1, 3, 1, 2, 1, 2, 4)[8 - rank:], dtype, order)
+                expected = (x @ scipy.linalg.hadamard(4)).astype(dtype)
+                y = self.transform(x, version=version)
+                self.assertTrue(np.array_equal(y, expected), (dtype, version, order, rank))
+
+    def test_bfloat16(self):
+        x = self.random.standard_normal((7, 256)).astype(np.float32)
+        bits = to_bfloat16(x)
+        exact_type = np.dtype("V2")
+        expected = to_bfloat16(butterfly(from_bfloat16(bits)) * np.float32(1 / 16))
+        for order, arguments in itertools.product("CF", [(), ("--dtype", "bf16")]):
+            void = np.array(bits.view(exact_type), order=order)
+            y = self.transform(void, "--norm", "ortho", *arguments)
+            self.assertTrue(np.array_equal(np.ascontiguousarray(y).view(np.uint16), expected), order)
+
+    def test_half_rounds_once(self):
+        x = self.random.standard_normal((7, 256)).astype(np.float16)
+        expected = (butterfly(x.astype(np.float32)) * np.float32(1 / 16)).astype(np.float16)
+        self.assertTrue(np.array_equal(self.transform(x, "--norm", "ortho"), expected))
+
+    def test_norm_and_scale(self):
+        n = 64
+        x = self.small_integers((5, n), "<f8")
+        dense = x @ scipy.linalg.hadamard(n)
+        self.assertTrue(np.array_equal(self.transform(x), dense))
+        self.assertTrue(np.array_equal(self.transform(x, "--norm", "ortho"), dense / 8))
+        self.assertTrue(np.array_equal(self.transform(x, "--norm", "inverse"), dense / 64))
+        self.assertTrue(np.array_equal(self.transform(x, "--norm", "inverse", "--scale", "-4"), dense / -16))
+        self.assertTrue(np.array_equal(self.transform(dense, "--norm", "inverse"), x))
+        integers = self.small_integers((5, n), "<i4")
+        self.assertTrue(np.array_equal(self.transform(integers, "--scale", "-3"),
+                                       -3 * (integers @ scipy.linalg.hadamard(n))))
+
+    def test_orderings(self):
+        for n in 1, 2, 8, 256:
+            natural = scipy.linalg.hadamard(n)
+            changes = np.count_nonzero(np.diff(natural, axis=1), axis=1)
+            sequency = natural[np.argsort(changes)]
+            bits = n.bit_length() - 1
+            reverse = [int(format(p, f"0{bits}b")[::-1], 2) if bits else 0 for p in range(n)]
+            x = self.small_integers((3, n), "<i8")
+            self.assertTrue(np.array_equal(self.transform(x, "--ordering", "natural"), x @ natural.T))
+            self.assertTrue(np.array_equal(self.transform(x, "--ordering", "sequency"), x @ sequency.T))
+            self.assertTrue(np.array_equal(self.transform(x, "--ordering", "dyadic"), x @ natural[reverse].T))
+
+    def test_group(self):
+        x = self.small_integers((3, 96, 5), "<i8")
+        for group in 1, 2, 12, 32, 48, 96:
+            matrix = np.kron(np.eye(96 // group, dtype=np.int64), self.matrix(group).astype(np.int64))
+            expected = np.einsum("pj,aji->api", matrix, x)
+            self.assertTrue(np.array_equal(self.transform(x, "--axis", 1, "--group", group), expected), group)
+
+    def test_signs(self):
+        x = self.small_integers((3, 64, 2), "<i8")
+        signs = self.random.choice([-1, 1], 64)
+        expected = np.einsum("pj,aji->api", scipy.linalg.hadamard(64), x * signs[:, None])
+        for dtype in ["|i1", "<i4", "<i8"] + FLOATS:
+            name = self.save(signs.astype(dtype), "keep-signs.npy")
+            self.assertTrue(np.array_equal(self.transform(x, "--axis", 1, "--signs", name), expected), dtype)
+        name = self.save(to_bfloat16(signs).view("V2"), "keep-signs.npy")
+        self.assertTrue(np.array_equal(self.transform(x, "--axis", 1, "--signs", name), expected))
+        name = self.save(signs[:16], "keep-signs.npy")
+        tiled = np.kron(np.eye(4, dtype=np.int64), scipy.linalg.hadamard(16))
+        expected = np.einsum("pj,aji->api", tiled, x * np.tile(signs[:16], 4)[:, None])
+        self.assertTrue(np.array_equal(self.transform(x, "--axis", 1, "--group", 16, "--signs", name), expected))
+
+    def test_seed(self):
+        x = self.small_integers((3, 256), "<i8")
+        for seed in 0, 1, (1 << 64) - 1:
+            expected = (x * splitmix64_signs(seed, 256)) @ scipy.linalg.hadamard(256)
+            self.assertTrue(np.array_equal(self.transform(x, "--seed", seed), expected), seed)
+
+    def test_threads_give_the_same_bytes(self):
+        for dtype in FLOATS + ["bf16"]:
+            for shape, axis in ((1027, 4096), 1), ((1 << 20,), 0), ((192, 5001), 0), ((33, 96, 7), 1):
+                x = self.random.standard_normal(shape).astype(np.float32)
+                source = self.save(to_bfloat16(x).view("V2") if dtype == "bf16" else x.astype(dtype))
+                contents = []
+                for threads in 1, 2:
+                    target = self.path(f"out{threads}.npy")
+                    self.succeed("hadamard", source, "-o", target, "--norm", "ortho", "--axis", axis, "--threads",
+                                 threads, "--force")
+                    contents.append(pathlib.Path(target).read_bytes())
+                self.assertTrue(contents[0] == contents[1], (dtype, shape))
+
+    def test_empty_arrays(self):
+        for shape, axis in ((0, 8), 1), ((0, 8), -1), ((4, 0, 3), 0), ((2, 4, 0), 1):
+            for order in "CF":
+                y = self.transform(np.zeros(shape, np.float32, order=order), "--axis", axis)
+                self.assertEqual(y.shape, shape)
+
+    def test_unaligned_data(self):
+        # Old writers aligned headers to 16 bytes, and others need not align them at all.
+        for dtype, padding in itertools.product(NUMPY_TYPES, range(0, 9)):
+            x = self.small_integers((5, 8), dtype)
+            text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': (5, 8)}}" + " " * padding
+            header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            pathlib.Path(self.path("in.npy")).write_bytes(header + x.tobytes())
+            self.succeed("hadamard", self.path("in.npy"), "-o", self.path("out.npy"), "--force")
+            self.assertTrue(np.array_equal(np.load(self.path("out.npy")), x @ scipy.linalg.hadamard(8)), dtype)
+
+    def test_written_header(self):
+        for order in "CF":
+            self.transform(self.small_integers((3, 4), "<f4", order))
+            contents = pathlib.Path(self.path("out.npy")).read_bytes()
+            self.assertEqual(contents[:8], b"\x93NUMPY\x01\x00")
+            length = int.from_bytes(contents[8:10], "little")
+            self.assertEqual((10 + length) % 64, 0)
+            self.assertEqual(len(contents), 10 + length + 48)
+            self.assertEqual(ast.literal_eval(contents[10:10 + length].decode()),
+                             {"descr": "<f4", "fortran_order": order == "F", "shape": (3, 4)})
+
+    def test_result_has_the_usual_permissions(self):
+        self.transform(self.small_integers((4,), "<f4"))
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o777, 0o666 & ~mask)
+
+
+class Slabs(CommandTest):
+    """Files larger than the 64 MiB that are worked on at a time."""
+
+    def test_rows(self):
+        x = self.small_integers((70001, 256), "<f4")
+        self.assertTrue(np.array_equal(self.transform(x), butterfly(x)))
+
+    def test_rows_of_a_fortran_file(self):
+        x = self.small_integers((256, 70001), "<f4", "F")
+        self.assertTrue(np.array_equal(self.transform(x, "--axis", 0), np.asfortranarray(butterfly(x.T).T)))
+
+    def test_columns(self):
+        n, inner = 32, (1 << 20) + 24  # three slabs of columns, the last narrow
+        x = self.small_integers((n, inner), "<f4")
+        y = self.transform(x, "--axis", 0)
+        self.assertTrue(np.array_equal(y, scipy.linalg.hadamard(n).astype(np.float32) @ x))
+
+    def test_one_long_row(self):
+        x = self.small_integers((1 << 25,), "<i4")
+        self.assertTrue(np.array_equal(self.transform(x), butterfly(x)))
+
+    def test_long_row_in_groups(self):
+        x = self.small_integers((1 << 25,), "<i4")
+        expected = butterfly(x.reshape(-1, 64)).reshape(-1)
+        self.assertTrue(np.array_equal(self.transform(x, "--group", 64), expected))
+
+    def test_unaligned(self):
+        x = self.small_integers((70001, 256), "<f4")
+        text = "{'descr': '<f4', 'fortran_order': False, 'shape': (70001, 256)}"
+        text += " " * ((3 - len(text) - 10) % 4)
+        header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+        self.assertEqual(len(header) % 4, 3)
+        with open(self.path("in.npy"), "wb") as file:
+            file.write(header)
+            x.tofile(file)
+        self.succeed("hadamard", self.path("in.npy"), "-o", self.path("out.npy"))
+        self.assertTrue(np.array_equal(np.load(self.path("out.npy")), butterfly(x)))
+
+
+class Outputs(CommandTest):
+    def test_overwriting_needs_force(self):
+        source = self.save(np.ones(4, np.float32))
+        target = self.save(np.array([7]), "keep.npy")
+        self.fail_with("keep.npy: exists already (--force overwrites it)", "hadamard", source, "-o", target)
+        self.assertEqual(np.load(target), 7)
+        self.fail_with("axis = 3", "hadamard", source, "-o", target, "--force", "--axis", 3)
+        self.assertEqual(np.load(target), 7)
+        self.succeed("hadamard", source, "-o", target, "--force")
+        self.assertTrue(np.array_equal(np.load(target), [4, 0, 0, 0]))
+
+    def test_input_may_be_the_output(self):
+        source = self.save(np.ones(4, np.float32))
+        self.succeed("hadamard", source, "-o", source, "--force")
+        self.assertTrue(np.array_equal(np.load(source), [4, 0, 0, 0]))
+
+    def test_relative_names(self):
+        self.save(np.ones(4, np.float32))
+        result = self.run_command("hadamard", "in.npy", "-o", "out.npy", cwd=self.folder)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTrue(np.array_equal(np.load(self.path("out.npy")), [4, 0, 0, 0]))
+
+    def test_long_name(self):
+        source = self.save(np.ones(4, np.float32))
+        self.succeed("hadamard", source, "-o", self.path("n" * 251 + ".npy"))
+        self.fail_with("File name too long", "hadamard", source, "-o", self.path("n" * 252 + ".npy"))
+        self.fail_with("File name too long", "hadamard", source, "-o", self.path("d/" * 3000 + "o.npy"))
+
+    def test_places_that_cannot_be_written(self):
+        source = self.save(np.ones(4, np.float32))
+        self.fail_with("No such file or directory", "hadamard", source, "-o", self.path("none/out.npy"))
+        self.fail_with("in.npy/out.npy: cannot create a file in", "hadamard", source, "-o", source + "/out.npy")
+        self.fail_with("is not a regular file", "hadamard", source, "-o", self.folder, "--force")
+        self.fail_with("is not a regular file", "hadamard", source, "-o", "/dev/null", "--force")
+        self.fail_with("/proc/out.npy: cannot create a file in /proc", "hadamard", source, "-o", "/proc/out.npy")
+        if os.geteuid() != 0:
+            closed = self.folder / "closed"
+            closed.mkdir(mode=0o555)
+            self.fail_with("Permission denied", "hadamard", source, "-o", closed / "out.npy")
+
+    def test_file_size_limit(self):
+        source = self.save(np.ones((1024, 1024), np.float32))
+        self.fail_with("cannot reserve", "hadamard", source, "-o", self.path("out.npy"),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+
+    def test_full_disk(self):
+        free = shutil.disk_usage(self.folder).free
+        rows = (free + (1 << 30)) // 1024
+        with open(self.path("in.npy"), "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (rows, 256)})
+            try:
+                file.truncate(file.tell() + rows * 1024)
+            except OSError:
+                self.skipTest("no sparse files here")
+        self.fail_with("no space left", "hadamard", self.path("in.npy"), "-o", self.path("out.npy"))
+
+    def test_out_of_memory(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))
+        if self.run_command("--version", preexec_fn=limit).returncode != 0:
+            self.skipTest("this build cannot start in 600 MiB of address space")
+        self.fail_with("out of memory", "matrix", 32768, "-o", self.path("out.npy"), preexec_fn=limit)
+        with open(self.path("in.npy"), "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 20, 256)})
+            file.truncate(file.tell() + (1 << 30))
+        self.fail_with("in.npy: cannot be mapped: Cannot allocate memory", "hadamard", self.path("in.npy"), "-o",
+                       self.path("out.npy"), preexec_fn=limit)
+
+    def test_signals_leave_nothing(self):
+        with open(self.path("in.npy"), "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 18, 1024)})
+            file.truncate(file.tell() + (1 << 30))
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            process = subprocess.Popen([BINARY, "hadamard", self.path("in.npy"), "-o", self.path("out.npy")],
+                                       stderr=subprocess.PIPE)
+            while process.poll() is None and len(os.listdir(self.folder)) < 2:
+                time.sleep(0.001)
+            process.send_signal(number)
+            process.communicate(timeout=600)
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_input_cut_short_meanwhile(self):
+        with open(self.path("in.npy"), "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 18, 1024)})
+            file.truncate(file.tell() + (1 << 30))
+        process = subprocess.Popen([BINARY, "hadamard", self.path("in.npy"), "-o", self.path("out.npy")],
+                                   stderr=subprocess.PIPE)
+        while process.poll() is None and len(os.listdir(self.folder)) < 2:
+            time.sleep(0.001)
+        os.truncate(self.path("in.npy"), 4096)
+        message = process.communicate(timeout=600)[1].decode()
+        self.assertEqual(process.returncode, 2, message)
+        self.assertIn("cut short", message)
+        self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([BINARY, "info"], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr, b"papillon: standard output cannot be written\n")
+
+
+class BadInputs(CommandTest):
+    def refuse(self, text, *arguments):
+        message = self.fail_with(text, "hadamard", self.path("in.npy"), "-o", self.path("out.npy"), *arguments)
+        self.assertIn("in.npy: ", message)
+
+    def write(self, contents):
+        pathlib.Path(self.path("in.npy")).write_bytes(contents)
+
+    def test_no_npy_files(self):
+        self.fail_with("none.npy: cannot be opened: No such file", "hadamard", self.path("none.npy"), "-o",
+                       self.path("out.npy"))
+        self.fail_with("is not a regular file", "hadamard", self.folder, "-o", self.path("out.npy"))
+        self.fail_with("is not a regular file", "hadamard", "/dev/zero", "-o", self.path("out.npy"))
+        os.mkfifo(self.path("pipe.npy"))
+        self.fail_with("is not a regular file", "hadamard", self.path("pipe.npy"), "-o", self.path("out.npy"))
+        os.remove(self.path("pipe.npy"))
+        for contents in b"", b"\x93", b"PK\x03\x04", b"1.0 2.0 3.0\n" * 20:
+            self.write(contents)
+            self.refuse("is not an .npy file")
+        np.savez(self.path("in.npy") + ".npz", np.zeros(4))
+        os.rename(self.path("in.npy") + ".npz", self.path("in.npy"))
+        self.refuse("is not an .npy file")
+
+    def test_broken_files(self):
+        self.save(np.zeros((4, 4), np.float32))
+        whole = pathlib.Path(self.path("in.npy")).read_bytes()
+        for length in 6, 9, 10, 50, 127:
+            self.write(whole[:length])
+            self.refuse("truncated .npy header")
+        for length in 128, 191:
+            self.write(whole[:length])
+            self.refuse("truncated data: float32 of shape (4, 4) needs 64 bytes")
+        self.write(whole + b"\0")
+        self.refuse("1 extra bytes after the data")
+        self.write(whole[:6] + b"\x04" + whole[7:])
+        self.refuse("unknown .npy format version 4.0")
+        self.write(whole.replace(b"(4, 4)", b"(4,-4)"))
+        self.refuse("negative extent")
+        self.write(whole.replace(b"(4, 4), ", b"(9223372036854775807, 9), ")[:300])
+        self.refuse("more than 2^63 - 1 bytes")
+        self.write(whole.replace(b"'shape'", b"'shap\n'"))
+        self.refuse("malformed .npy header")
+        self.write(b"\x93NUMPY\x02\x00\xff\xff\xff\x7f" + b" " * 4096)
+        self.refuse("oversized .npy header")
+
+    def test_unsupported_types(self):
+        for dtype in ">f2", ">f4", ">f8", ">i4", ">i8", ">c8", ">c16":
+            self.save(np.zeros((4, 4), dtype))
+            self.refuse("big-endian elements ('" + dtype)
+        ragged = np.empty(2, object)
+        ragged[:] = [[1, 2], [3]]
+        self.save(ragged)
+        self.refuse("Python objects")
+        self.save(np.zeros(4, [("a", "<f4"), ("b", "<f4")]))
+        self.refuse("structured element types")
+        for dtype in "?", "u1", "i2", "u4", "S4", "U4", "M8[s]", "V4", "longdouble":
+            self.save(np.zeros(4, dtype))
+            self.refuse("is not supported")
+        self.save(np.zeros(4, np.int8))
+        self.refuse("int8 of shape (4) cannot be transformed")
+
+    def test_shapes(self):
+        self.save(np.float32(1))
+        self.refuse("rank 0")
+        self.save(np.zeros((1,) * 9, np.float32))
+        self.refuse("rank 9")
+        self.save(np.zeros((3, 0), np.float32))
+        self.refuse("n = 0")
+        self.save(np.zeros((4, 7), np.float32))
+        self.refuse("no Hadamard matrix of order n = 7")
+        self.refuse("axis = 2", "--axis", 2)
+        self.refuse("axis = -3", "--axis", -3)
+        self.refuse("group = 3", "--group", 3)
+        self.save(np.zeros((4, 668), np.float32))
+        self.refuse("no Hadamard matrix of order n = 668")
+
+    def test_options(self):
+        self.save(np.zeros((4, 12), np.float32))
+        self.refuse("ordering = sequency exists for powers of two only", "--ordering", "sequency")
+        self.refuse("scale = nan", "--scale", "nan")
+        self.refuse("--dtype bf16 says how to read 2-byte void elements, but the file holds float32", "--dtype", "bf16")
+        self.save(np.zeros((4, 12), np.int32))
+        self.refuse("integer factor", "--norm", "ortho")
+        self.refuse("integer factor", "--norm", "inverse")
+        self.refuse("integer factor", "--scale", "0.5")
+
+    def test_signs(self):
+        self.save(np.zeros((4, 8), np.float32))
+        signs = self.path("signs.npy")
+        arguments = ("hadamard", self.path("in.npy"), "-o", self.path("out.npy"), "--signs", signs)
+        self.fail_with("signs.npy: cannot be opened", *arguments)
+        for shape in (7,), (9,), (8, 1), (), (0,):
+            self.save(np.ones(shape), "signs.npy")
+            self.fail_with("given as signs, but the transform has length 8", *arguments)
+        for value in 0, 2, 0.5, np.nan, np.inf, -1e300:
+            self.save(np.array([1, -1, 1, value, 1, 1, 1, 1.0]), "signs.npy")
+            self.fail_with("signs.npy: sign 3 is ", *arguments)
+        self.save(np.ones(8, np.complex64), "signs.npy")
+        self.fail_with("signs must be real", *arguments)
+
+    def test_usage(self):
+        source = self.save(np.zeros((4, 8), np.float32))
+        target = self.path("out.npy")
+        for arguments in ((), ("hadamard",), ("hadamard", source), ("transform",), ("hadamard", source, "-o"),
+                          ("hadamard", "-o", target), ("hadamard", source, "-o", target, "another"),
+                          ("hadamard", source, "-o", target, "--unknown")):
+            self.fail_with("papillon --help tells the usage", *arguments)
+        for option, value in (("--norm", "l2"), ("--ordering", "random"), ("--axis", "x"), ("--group", "0"),
+                              ("--group", "-4"), ("--threads", "0"), ("--threads", "-1"), ("--threads", "99999"),
+                              ("--seed", "-1"), ("--seed", "x"), ("--scale", "x"), ("--dtype", "f4"),
+                              ("--device", "tpu")):
+            self.fail_with(option, "hadamard", source, "-o", target, option, value)
+        self.fail_with("excludes", "hadamard", source, "-o", target, "--seed", 1, "--signs", source)
+        self.fail_with("--device cuda", "hadamard", source, "-o", target, "--device", "cuda")
+        for device in "auto", "cpu":
+            self.succeed("hadamard", source, "-o", target, "--device", device, "--force")
+
+    def test_control_characters_in_names(self):
+        name = self.path("a\nb\x1b[31m.npy")
+        message = self.fail_with("cannot be opened", "hadamard", name, "-o", self.path("out.npy"))
+        self.assertNotIn("\x1b", message)
+
+
+class Information(CommandTest):
+    def test_help_and_version(self):
+        self.assertIn("hadamard", self.succeed("--help"))
+        self.assertRegex(self.succeed("--version"), r"^papillon \d+\.\d+\.\d+\n$")
+        for command in "hadamard", "explain", "info", "matrix":
+            self.assertIn("Usage: papillon " + command, self.succeed(command, "--help"))
+
+    def test_info(self):
+        info = json.loads(self.succeed("info", "--json"))
+        self.assertRegex(info["version"], r"^\d+\.\d+\.\d+$")
+        self.assertRegex(info["kokkos"]["version"], r"^\d+\.\d+\.\d+$")
+        self.assertIn(info["kokkos"]["default_host_space"], info["kokkos"]["spaces"])
+        self.assertEqual(info["devices"][0]["kind"], "cpu")
+        self.assertTrue(info["vector_target"])
+        self.assertIsInstance(info["instruction_sets"], list)
+        orders = info["orders"]
+        self.assertEqual(orders[:5], [1, 2, 4, 8, 12])
+        self.assertNotIn(668, orders)
+        self.assertIn(684, orders)
+        text = self.succeed("info")
+        self.assertIn("papillon " + info["version"], text)
+        self.assertIn("Kokkos " + info["kokkos"]["version"], text)
+
+    def test_explain(self):
+        for dtype, arch in itertools.product("f2 bf16 f4 f8 i4 i8 c8 c16".split(), ["cpu", "sm_90", "sm_100"]):
+            for n in 1, 64, 3584, 1 << 24:
+                text = self.succeed("explain", "hadamard", "--n", n, "--rows", 10, "--dtype", dtype, "--arch", arch)
+                for line in "bytes moved: ", "operations: ", "bound: ", "matrix: ":
+                    self.assertIn("\n" + line, text)
+        text = self.succeed("explain", "hadamard", "--n", 256, "--rows", 3, "--dtype", "f4")
+        self.assertIn(f"bytes moved: {256 * 3 * 8} (8 per element, 1 pass)", text)
+        self.assertIn(f"operations: {256 * 3 * 8} additions (8 per element)", text)
+
+    def test_explain_errors(self):
+        self.fail_with("n = 668", "explain", "hadamard", "--n", 668)
+        self.fail_with("--n is required", "explain", "hadamard")
+        self.fail_with("--n", "explain", "hadamard", "--n", 0)
+        self.fail_with("--rows", "explain", "hadamard", "--n", 8, "--rows", -1)
+        self.fail_with("--dtype", "explain", "hadamard", "--n", 8, "--dtype", "i1")
+        self.fail_with("--arch", "explain", "hadamard", "--n", 8, "--arch", "sm_80")
+        self.fail_with("fourier", "explain", "fourier", "--n", 8)
+        self.fail_with("exceed 2^63 - 1", "explain", "hadamard", "--n", 1 << 62, "--rows", 4)
+
+
+class LargeFile(CommandTest):
+    def test_more_than_four_gigabytes(self):
+        if not LARGE:
+            self.skipTest("only with --large")
+        rows, n = (1 << 19) + 1, 4096
+        size = rows * n * 2
+        with open(self.path("in.npy"), "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f2", "fortran_order": False, "shape": (rows, n)})
+            for begin in range(0, rows, 8192):
+                count = min(8192, rows - begin)
+                file.write(self.random.integers(-3, 4, (count, n), dtype=np.int8).astype(np.float16).tobytes())
+        begin = time.monotonic()
+        process = subprocess.Popen([BINARY, "hadamard", self.path("in.npy"), "-o", self.path("out.npy")])
+        peak = 0  # of the command's own pages; getrusage would count this script's, from before exec
+        while process.poll() is None:
+            for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    peak = max(peak, int(line.split()[1]) * 1024)
+            time.sleep(0.05)
+        seconds = time.monotonic() - begin
+        self.assertEqual(process.returncode, 0)
+        print(f"\n{size} bytes in {seconds:.1f} s, peak memory {peak / 2**20:.0f} MiB", file=sys.stderr)
+        self.assertGreater(peak, 0)
+        self.assertLess(peak, size / 4)
+        x, y = np.load(self.path("in.npy"), mmap_mode="r"), np.load(self.path("out.npy"), mmap_mode="r")
+        matrix = scipy.linalg.hadamard(n).astype(np.float32)
+        for row in [*range(0, rows, 4099), rows - 2, rows - 1]:
+            expected = (matrix @ x[row].astype(np.float32)).astype(np.float16)
+            self.assertTrue(np.array_equal(y[row], expected), row)
+
+
+def main():
+    global BINARY, LARGE
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--large", action="store_true")
+    arguments, rest = parser.parse_known_args()
+    BINARY, LARGE = os.path.abspath(arguments.binary), arguments.large
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
