@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Runs PROGRAM with several thread counts and fails unless all print the same text.
+set(first "")
+foreach(threads 1 2 3)
+  execute_process(COMMAND "${PROGRAM}" "--kokkos-num-threads=${threads}" OUTPUT_VARIABLE text RESULT_VARIABLE status)
+  if(NOT status EQUAL 0 OR text STREQUAL "")
+    message(FATAL_ERROR "${PROGRAM} failed with ${threads} threads (${status})")
+  endif()
+  if(NOT text MATCHES "threads ${threads}\n")
+    message(FATAL_ERROR "asked for ${threads} threads, got: ${text}")
+  endif()
+  string(REPLACE "threads ${threads}\n" "" text "${text}")
+  if(first STREQUAL "")
+    set(first "${text}")
+  elseif(NOT text STREQUAL first)
+    message(FATAL_ERROR "the results with ${threads} threads differ from those with 1:\n${first}\n${text}")
+  endif()
+endforeach()

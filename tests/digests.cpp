@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints a digest of the results of a fixed set of calls, and how many threads made them;
+// compare_threads.cmake runs it with several thread counts.
+#include <Kokkos_Core.hpp>
+#include <complex>
+#include <cstdint>
+#include <iostream>
+#include <vector>
+
+#include "papillon/hadamard.hpp"
+#include "support/random.hpp"
+#include "support/reference.hpp"
+
+namespace {
+
+using namespace papillon_test;
+
+/// FNV-1a over the bytes.
+std::uint64_t digest(const void* data, std::size_t bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (std::size_t i = 0; i < bytes; ++i)
+    hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
+  return hash;
+}
+
+template <class T>
+void print(const char* name) {
+  const struct {
+    std::int64_t outer, n, inner;
+    papillon::Ordering ordering;
+  } cases[] = {{1, 1 << 20, 1, papillon::Ordering::natural},  {257, 512, 1, papillon::Ordering::natural},
+               {3, 1 << 15, 5, papillon::Ordering::natural},  {1, 28672, 1, papillon::Ordering::natural},
+               {5, 96, 1001, papillon::Ordering::natural},    {1, 1 << 18, 1, papillon::Ordering::sequency},
+               {2, 1 << 12, 77, papillon::Ordering::dyadic},  {4099, 16, 1, papillon::Ordering::natural},
+               {1, 12 << 15, 1, papillon::Ordering::natural}, {1, 684, 333, papillon::Ordering::natural}};
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& c : cases) {
+    const auto x = random_values<T>(static_cast<std::size_t>(c.outer * c.n * c.inner), 41u, Data::scaled);
+    std::vector<T> y(x.size());
+    papillon::HadamardOptions options{.scale = 3, .axis = 1, .ordering = c.ordering, .signs = {.seed = 8u}};
+    if (!std::is_integral_v<T>) options.norm = papillon::Normalization::ortho;
+    papillon::hadamard(space, papillon::row_major(x.data(), {c.outer, c.n, c.inner}),
+                       papillon::row_major(y.data(), {c.outer, c.n, c.inner}), options);
+    space.fence();
+    std::cout << name << " (" << c.outer << ", " << c.n << ", " << c.inner << ") " << std::hex
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Kokkos::ScopeGuard kokkos(argc, argv);
+  std::cout << "threads " << Kokkos::DefaultHostExecutionSpace().concurrency() << '\n';
+  print<float>("float32");
+  print<double>("float64");
+  print<papillon::half>("float16");
+  print<papillon::bfloat16>("bfloat16");
+  print<std::int32_t>("int32");
+  print<std::int64_t>("int64");
+  print<std::complex<float>>("complex64");
+  print<std::complex<double>>("complex128");
+}
