@@ -209,7 +209,8 @@ void add_hadamard_command(CLI::App& app) {
                    "order of the outputs; all but natural need a power of two")
       ->check(CLI::IsMember({"natural", "sequency", "dyadic"}))
       ->capture_default_str();
-  command->add_flag("--transpose", arguments->transpose, "the transposed matrix: inverts with --norm inverse");
+  command->add_flag("--transpose", arguments->transpose,
+                    "the transposed matrix: inverts with --norm inverse");
   command
       ->add_option("--group", arguments->group,
                    "transform groups of G neighbours along the axis; G divides its length")

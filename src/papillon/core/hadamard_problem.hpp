@@ -19,7 +19,7 @@ struct HadamardProblem {
   std::int64_t m = 1;  ///< n = m * 2^log2_power
   int log2_power = 0;
   bool transpose = false;  ///< of the order-m matrix; the rest is symmetric
-  double factor = 1.0;  ///< normalisation times scale
+  double factor = 1.0;     ///< normalisation times scale
   Ordering ordering = Ordering::natural;
   Signs signs;
   bool in_place = false;
