@@ -91,8 +91,12 @@ void run_papillon(benchmark::State& state, const Case& what) {
   tensor.strides = {std::int64_t{1} << what.log2_n, 1};
   const Kokkos::DefaultHostExecutionSpace space;
   // H then its inverse in turn, so that the numbers neither grow nor vanish.
-  const HadamardOptions forward{};
-  const HadamardOptions back{.norm = Normalization::inverse};
+  HadamardOptions forward{};
+  HadamardOptions back{.norm = Normalization::inverse};
+  // Long 16-bit rows keep their sums in float; a caller that transforms often brings that memory.
+  std::vector<std::max_align_t> workspace(
+      hadamard_workspace_bytes(space, tensor, tensor) / sizeof(std::max_align_t) + 1);
+  forward.workspace = back.workspace = {workspace.data(), workspace.size() * sizeof(std::max_align_t)};
   bool there = true;
   for (auto _ : state) {
     hadamard(space, tensor, tensor, there ? forward : back);

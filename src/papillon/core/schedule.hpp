@@ -94,6 +94,7 @@ struct ScheduleLimits {
   std::size_t near_bytes;        ///< block kept in the first-level cache
   std::size_t tile_bytes;        ///< a tile of compute elements: what a thread or team may hold
   std::size_t row_bytes;         ///< a tile that is one contiguous row, worked on where it lies
+  int round_bits;                ///< bits that a pass over columns does in one round of loads and stores
   std::int64_t minimum_columns;  ///< fewest neighbouring columns worth a strided pass
   std::string_view measured_on;
 };
@@ -106,12 +107,13 @@ constexpr ScheduleLimits schedule_limits(Architecture architecture, std::size_t 
     return {lanes_log2 + 4,
             std::size_t{16} << 10,
             std::size_t{256} << 10,
-            std::size_t{256} << 10,
+            (std::size_t{1} << (compute_bytes == 8 ? 17 : 16)) * compute_bytes,
+            3,
             static_cast<std::int64_t>(64 / compute_bytes),
             "AMD EPYC (Zen 5), 2 cores, AVX-512"};
   }
   // A tile of half the 48 KiB that a block may use without asking leaves room for two blocks and more.
-  return {0, std::size_t{24} << 10, std::size_t{32} << 10, std::size_t{32} << 10, 8, "not measured"};
+  return {0, std::size_t{24} << 10, std::size_t{32} << 10, std::size_t{32} << 10, 1, 8, "not measured"};
 }
 
 namespace detail {
@@ -181,14 +183,14 @@ constexpr Schedule make_schedule(Architecture architecture, ScalarType scalar, s
     } else {
       const int most = capacity > 1 ? floor_log2(static_cast<std::uint64_t>(capacity)) : 1;
       pass.bits = left < most ? left : most;
-      if (rows && left > pass.bits) {
-        // A row too long for one tile: leave the later passes as much as they can hold at full width, and
-        // keep the blocks of this pass where the two levels of cache are fastest.
-        const int next =
-            floor_log2(static_cast<std::uint64_t>(elements(limits.tile_bytes) / limits.minimum_columns));
-        const int near = floor_log2(static_cast<std::uint64_t>(elements(limits.row_bytes))) - 2;
-        const int least = left - next;
-        pass.bits = near > least ? near : (least < most ? least : most);
+      if (left > most) {
+        // What this pass leaves to the later ones is a multiple of what they do in a round, shared evenly if
+        // two are needed; a row pass takes all it can, since it is the fastest.
+        const int round = limits.round_bits;
+        const int rest = rows ? left - most : left / 2;
+        const int later = (rest + round - 1) / round * round;
+        const int taken = left > later ? left - later : most;
+        pass.bits = taken < most ? taken : most;
       }
     }
     pass.length = (std::int64_t{1} << pass.bits) * (pass.base_factor ? m : 1);

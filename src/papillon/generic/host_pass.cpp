@@ -54,7 +54,7 @@ HostTiling make_host_tiling(const Pass& pass) {
   const int packed = pass.plain() ? packed_bits(fold) : -1;
   const bool contiguous_inner = fold.inner.x_stride == 1 && fold.inner.y_stride == 1;
   if (packed >= 0 && length > 1 && (pass.m == 1 || block * inner >= full_columns) &&
-      length * inner * compute <= 2 * gather_bytes) {
+      length * inner * compute <= 4 * gather_bytes) {
     tiling.mode = HostMode::rows;
     tiling.packed_bits = packed;
     tiling.inner_step = inner;
