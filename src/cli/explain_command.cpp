@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/gpu.hpp"
 #include "papillon/core/schedule.hpp"
 #include "papillon/orders.hpp"
 
@@ -23,11 +24,11 @@ struct Arguments {
 };
 
 /// Bytes read and written per element over all passes. Sums of 16-bit scalars stay in FP32 between passes.
-std::int64_t bytes_per_element(const Schedule& schedule, ScalarType type) {
+std::int64_t bytes_per_element(int passes, ScalarType type) {
   const auto storage = static_cast<std::int64_t>(size_of(type));
   const bool narrow = type == ScalarType::float16 || type == ScalarType::bfloat16;
   const std::int64_t between = narrow ? 4 : storage;
-  return 2 * storage + 2 * between * (schedule.pass_count - 1);
+  return 2 * storage + 2 * between * (passes - 1);
 }
 
 void explain(const Arguments& arguments) {
@@ -40,23 +41,30 @@ void explain(const Arguments& arguments) {
                     factors.log2_power, arguments.rows, is_complex(type) ? 2 : 1);
 
   const __int128 elements = static_cast<__int128>(arguments.n) * arguments.rows;
-  const std::int64_t element_traffic = bytes_per_element(schedule, type);
   const std::int64_t reals = is_complex(type) ? 2 : 1;
   const std::int64_t element_sums = reals * (factors.log2_power + factors.order - 1);
-  if (elements > INT64_MAX / std::max(element_traffic, element_sums + reals)) {
+  const auto check_counts = [&](std::int64_t per_element) {
+    if (elements <= INT64_MAX / std::max(per_element, element_sums + reals)) return;
     throw std::invalid_argument("--n " + std::to_string(arguments.n) + " --rows " +
                                 std::to_string(arguments.rows) + ": the counts exceed 2^63 - 1");
-  }
+  };
+  check_counts(bytes_per_element(1, type));
+  GpuPlan plan;
+  if (!on_cpu) plan = plan_on_gpu(type, arguments.n, arguments.rows, arguments.arch == "sm_100" ? 10 : 9);
+  const int passes = plan.passes > 0 ? plan.passes : schedule.pass_count;
+  const std::int64_t element_traffic = bytes_per_element(passes, type);
+  check_counts(element_traffic);
   const auto count = static_cast<std::int64_t>(elements);
 
-  std::cout << describe(schedule);
-  std::cout << "matrix: " << hadamard_construction(arguments.n) << "\n";
-  if (!on_cpu) {
-    std::cout << "backend: the generic Kokkos kernel; this version has no kernel written for "
-              << arguments.arch << "\n";
+  if (plan.passes > 0) {  // its kernels have schedules of their own
+    std::cout << "n = " << arguments.n << " = " << factors.order << " * 2^" << factors.log2_power << ", "
+              << name_of(type) << ", rows " << arguments.rows << ", on " << arguments.arch << "\n";
+  } else {
+    std::cout << describe(schedule);
   }
+  std::cout << "matrix: " << hadamard_construction(arguments.n) << "\n" << plan.text;
   std::cout << "bytes moved: " << count * element_traffic << " (" << element_traffic << " per element, "
-            << schedule.pass_count << (schedule.pass_count == 1 ? " pass" : " passes") << ")\n";
+            << passes << (passes == 1 ? " pass" : " passes") << ")\n";
   std::cout << "operations: " << count * element_sums << " additions (" << element_sums << " per element), "
             << count * reals << " multiplications where the factor is not 1\n";
   const double intensity = static_cast<double>(element_sums) / static_cast<double>(element_traffic);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include "cli/gpu.hpp"
 #include "cli/progress_bar.hpp"
 #include "papillon/hadamard.hpp"
 
@@ -66,7 +67,7 @@ std::vector<Slab> plan_slabs(const FoldedShape& shape, std::int64_t element_byte
 
 void transform_file(const MappedFile& input, std::int64_t input_offset, const AtomicFile& output,
                     std::int64_t output_offset, const FoldedShape& shape, ScalarType type,
-                    const HadamardOptions& options) {
+                    const HadamardOptions& options, bool on_gpu) {
   HadamardOptions slab_options = options;
   slab_options.axis = 1;
   slab_options.group = 0;
@@ -74,6 +75,10 @@ void transform_file(const MappedFile& input, std::int64_t input_offset, const At
   const auto transform_in_place = [&](std::span<std::byte> bytes, const Slab& slab) {
     const TensorDescriptor array = detail::make_row_major<void*>(
         bytes.data(), type, std::array{slab.outer_count, shape.n, slab.inner_count});
+    if (on_gpu) {
+      hadamard_on_gpu(array, slab_options);
+      return;
+    }
     hadamard(exec, array, array, slab_options);
     exec.fence("papillon: slab of a file");
   };

@@ -39,9 +39,10 @@ std::vector<Slab> plan_slabs(const FoldedShape& shape, std::int64_t element_byte
 /// files may be larger than memory. Only where the shape has no small slabs (an axis of very many elements
 /// with few others inside it) is one outer index transformed in the mapping of the output instead. `options`
 /// are checked ones whose axis and group are those of `shape`; their signs, norm, scale and ordering are
-/// used. Kokkos is initialised.
+/// used. Kokkos is initialised. With `on_gpu` every slab is transformed by the CUDA backend, to the same
+/// bits.
 void transform_file(const MappedFile& input, std::int64_t input_offset, const AtomicFile& output,
                     std::int64_t output_offset, const FoldedShape& shape, ScalarType type,
-                    const HadamardOptions& options);
+                    const HadamardOptions& options, bool on_gpu);
 
 }  // namespace papillon::cli

@@ -13,6 +13,7 @@
 #include "cli/atomic_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/file_transform.hpp"
+#include "cli/gpu.hpp"
 #include "cli/kokkos_session.hpp"
 #include "cli/mapped_file.hpp"
 #include "cli/npy.hpp"
@@ -48,8 +49,12 @@ Enum value_of(const std::string& name, const std::array<Enum, N>& values) {
   throw std::logic_error("an option value that the parser should have refused: " + name);
 }
 
-void check_device(const std::string& device) {
-  if (device == "cuda") throw std::invalid_argument("--device cuda: this build has no CUDA backend");
+/// Whether --device asks for a GPU; `auto` takes one when there is one.
+bool use_gpu(const std::string& device) {
+  if (device == "cpu") return false;
+  const std::string why_not = why_no_gpu();
+  if (device == "cuda" && !why_not.empty()) throw std::invalid_argument("--device cuda: " + why_not);
+  return why_not.empty();
 }
 
 /// The element type of the input, as the file and --dtype say it.
@@ -143,7 +148,7 @@ std::vector<std::int8_t> read_signs(const std::string& name, std::int64_t length
 }
 
 void run(const Arguments& arguments) {
-  check_device(arguments.device);
+  const bool on_gpu = use_gpu(arguments.device);
   const MappedFile input(arguments.input);
   const NpyHeader header = read_npy_header(input.bytes(), arguments.input);
   const ScalarType type = element_type(header, arguments);
@@ -176,7 +181,7 @@ void run(const Arguments& arguments) {
     std::memcpy(output.bytes().data(), prefix.data(), prefix.size());
     {
       const KokkosSession kokkos(arguments.threads);
-      transform_file(input, header.data_offset, output, offset, shape, type, options);
+      transform_file(input, header.data_offset, output, offset, shape, type, options, on_gpu);
     }
     output.commit();
   } catch (const std::bad_alloc&) {

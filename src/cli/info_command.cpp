@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/gpu.hpp"
 #include "cli/kokkos_session.hpp"
 #include "papillon/generic/simd/kernels.hpp"
 #include "papillon/orders.hpp"
@@ -83,6 +84,7 @@ nlohmann::ordered_json collect() {
       {"threads", Kokkos::num_threads()}};
   info["devices"] = nlohmann::ordered_json::array();
   info["devices"].push_back({{"kind", "cpu"}, {"name", processor_name()}});
+  for (const std::string& name : gpu_names()) info["devices"].push_back({{"kind", "cuda"}, {"name", name}});
   info["instruction_sets"] = instruction_sets();
   info["vector_target"] = simd::active_target();
   info["orders"] = hadamard_orders();

@@ -8,6 +8,7 @@
 #include "papillon/core/view.hpp"
 #include "papillon/generic/hadamard.hpp"
 #include "papillon/hadamard_options.hpp"
+#include "papillon/kokkos_cuda.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon {
@@ -16,11 +17,19 @@ namespace papillon {
 enum class Backend {
   host_vector,  ///< the vector kernels, on a Kokkos host space
   team,         ///< the generic Kokkos team kernel
+  cuda,         ///< the CUDA kernels, on Kokkos::Cuda
 };
 
 constexpr std::string_view name_of(Backend backend) {
-  return backend == Backend::host_vector ? "generic, vector kernels on the host"
-                                         : "generic, Kokkos team kernel";
+  switch (backend) {
+    case Backend::host_vector:
+      return "generic, vector kernels on the host";
+    case Backend::team:
+      return "generic, Kokkos team kernel";
+    case Backend::cuda:
+      return "CUDA kernels";
+  }
+  return "unknown";
 }
 
 /// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i] (H_nᵀ with
@@ -53,7 +62,17 @@ template <class ExecutionSpace>
 void hadamard(const ExecutionSpace& space, const ConstTensorDescriptor& x, const TensorDescriptor& y,
               const HadamardOptions& options = {}) {
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
-  generic::run_hadamard<host>(space, detail::make_hadamard_problem(x, y, options, host));
+  const detail::HadamardProblem problem = detail::make_hadamard_problem(x, y, options, host);
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
+    if (detail::uses_cuda(space)) {
+      const detail::CurrentDevice device(space);
+      cuda::hadamard(space.cuda_stream(), problem);
+      return;
+    }
+  }
+#endif
+  generic::run_hadamard<host>(space, problem);
 }
 
 /// As above for Kokkos Views of equal rank: LayoutRight, LayoutLeft or LayoutStride, subviews, const x.
@@ -74,10 +93,16 @@ void hadamard(const ExecutionSpace& space, const XView& x, const YView& y,
 /// scalar or an ordering other than natural; then one transform (of up to 64 neighbouring columns) in the
 /// compute type. Throws as `hadamard` does.
 template <class ExecutionSpace>
-std::size_t hadamard_workspace_bytes(const ExecutionSpace&, const ConstTensorDescriptor& x,
-                                     const TensorDescriptor& y, const HadamardOptions& options = {}) {
+std::size_t hadamard_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
+                                     const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                                     const HadamardOptions& options = {}) {
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
   const auto problem = detail::make_hadamard_problem(x, y, options, false);
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
+    if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
+  }
+#endif
   return detail::workspace_bytes(
       problem, detail::schedule_of(problem, host ? Architecture::cpu : Architecture::device));
 }
@@ -89,9 +114,14 @@ std::size_t hadamard_workspace_bytes(const ExecutionSpace& space, const XView& x
 
 /// Which implementation would run the call. Throws as `hadamard` does.
 template <class ExecutionSpace>
-Backend selected_backend(const ExecutionSpace&, const ConstTensorDescriptor& x, const TensorDescriptor& y,
-                         const HadamardOptions& options = {}) {
+Backend selected_backend([[maybe_unused]] const ExecutionSpace& space, const ConstTensorDescriptor& x,
+                         const TensorDescriptor& y, const HadamardOptions& options = {}) {
   detail::make_hadamard_problem(x, y, options, false);
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
+    if (detail::uses_cuda(space)) return Backend::cuda;
+  }
+#endif
   return generic::is_host_space<ExecutionSpace> ? Backend::host_vector : Backend::team;
 }
 template <class ExecutionSpace, KokkosView XView, KokkosView YView>

@@ -17,5 +17,12 @@ void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, 
   papillon::hadamard(space, x, x, {.norm = papillon::Normalization::ortho});
   papillon::hadamard(space, h, g, {.axis = 1, .ordering = papillon::Ordering::sequency});
   papillon::hadamard(space, z, z);
+  static_cast<void>(papillon::hadamard_workspace_bytes(space, h, g, {.axis = 1}));
+  static_cast<void>(papillon::selected_backend(space, x, x));
   static_assert(!papillon::generic::is_host_space<Kokkos::Cuda>);
+#ifdef PAPILLON_HAS_CUDA
+  static_assert(papillon::detail::may_use_cuda<Kokkos::Cuda>);
+#else
+  static_assert(!papillon::detail::may_use_cuda<Kokkos::Cuda>);
+#endif
 }

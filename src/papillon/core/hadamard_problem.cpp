@@ -2,6 +2,7 @@
 #include "papillon/core/hadamard_problem.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -137,7 +138,8 @@ HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const Tens
                            static_cast<int>(options.ordering));
   }
   const std::int64_t n = options.group > 0 ? options.group : length;
-  if (!hadamard_order_exists(n)) {
+  const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(n));  // spares the look-up
+  if (!power_of_two && !hadamard_order_exists(n)) {
     const auto [below, above] = nearest_hadamard_orders(n);
     throw_invalid_argument(operator_name, "no Hadamard matrix of order n = ", n, " (",
                            options.group > 0 ? "the group" : "the length", " of axis ", axis, " of shape ",
@@ -146,7 +148,9 @@ HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const Tens
   }
 
   HadamardProblem problem;
-  const HadamardFactorization factorization = hadamard_factorization(n);
+  const HadamardFactorization factorization =
+      power_of_two ? HadamardFactorization{1, std::countr_zero(static_cast<std::uint64_t>(n))}
+                   : hadamard_factorization(n);
   problem.m = factorization.order;
   problem.log2_power = factorization.log2_power;
   problem.transpose = options.transpose && problem.m > 1;

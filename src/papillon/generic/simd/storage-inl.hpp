@@ -84,8 +84,10 @@ HWY_INLINE Vector16 narrow(Vector<float> v, bfloat16) {
   return hn::TruncateTo(Tag16(), hn::ShiftRight<16>(hn::IfThenElse(is_nan, quiet, rounded)));
 }
 
+// Vector<C> must not be named in the declarations of these templates: it does not exist for 16-bit types,
+// which overload resolution tries too.
 template <class C>
-HWY_INLINE Vector<C> load(const C* p) {
+HWY_INLINE auto load(const C* p) {
   return hn::LoadU(Tag<C>(), p);
 }
 HWY_INLINE Vector<float> load(const half* p) { return widen(hn::LoadU(Tag16(), bits_of(p)), half{}); }
@@ -93,7 +95,7 @@ HWY_INLINE Vector<float> load(const bfloat16* p) { return widen(hn::LoadU(Tag16(
 
 /// The first `count` elements, zeros after them.
 template <class C>
-HWY_INLINE Vector<C> load(const C* p, std::size_t count) {
+HWY_INLINE auto load(const C* p, std::size_t count) {
   return hn::LoadN(Tag<C>(), p, count);
 }
 HWY_INLINE Vector<float> load(const half* p, std::size_t count) {
@@ -103,8 +105,8 @@ HWY_INLINE Vector<float> load(const bfloat16* p, std::size_t count) {
   return widen(hn::LoadN(Tag16(), bits_of(p), count), bfloat16{});
 }
 
-template <class C>
-HWY_INLINE void store(Vector<C> v, C* p) {
+template <class V, class C>
+HWY_INLINE void store(V v, C* p) {
   hn::StoreU(v, Tag<C>(), p);
 }
 HWY_INLINE void store(Vector<float> v, half* p) { hn::StoreU(narrow(v, half{}), Tag16(), bits_of(p)); }
@@ -112,8 +114,8 @@ HWY_INLINE void store(Vector<float> v, bfloat16* p) {
   hn::StoreU(narrow(v, bfloat16{}), Tag16(), bits_of(p));
 }
 
-template <class C>
-HWY_INLINE void store(Vector<C> v, C* p, std::size_t count) {
+template <class V, class C>
+HWY_INLINE void store(V v, C* p, std::size_t count) {
   hn::StoreN(v, Tag<C>(), p, count);
 }
 HWY_INLINE void store(Vector<float> v, half* p, std::size_t count) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "papillon/core/hadamard_problem.hpp"
+
+// CUDA's own declaration, so that callers need none of its headers.
+typedef struct CUstream_st* cudaStream_t;
+
+namespace papillon::cuda {
+
+/// GPUs that the driver finds; 0 without a driver.
+int device_count() noexcept;
+
+/// "NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139 GiB" of device `index` < device_count().
+std::string device_name(int index);
+
+/// Empty when the current device can run the kernels; else why not, in one sentence.
+std::string why_unavailable();
+
+/// Runs a checked problem on `stream`, on the current device, whose memory x and y are. Asynchronous;
+/// allocates nothing unless workspace_bytes(problem) > 0 and none is given (then on the stream). May be
+/// captured.
+///
+/// Throws std::invalid_argument naming x, y or signs when the GPU cannot reach them, and std::runtime_error
+/// when there is no usable GPU or a launch fails; nothing is launched in the first two cases.
+void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
+
+/// Bytes of workspace that `hadamard` needs for the problem. Needs no GPU.
+std::size_t workspace_bytes(const detail::HadamardProblem& problem);
+
+/// Passes over memory that `hadamard` takes for the problem. Needs no GPU.
+int pass_count(const detail::HadamardProblem& problem);
+
+/// The kernels that would run on compute capability `major`.0, in lines: kernel, block, rows a block,
+/// registers, shared memory, bytes in flight, bound. Registers and blocks a multiprocessor are those of the
+/// compiled kernel where the current device is of that architecture; elsewhere the bound that the kernel is
+/// compiled to keep. Needs no GPU.
+std::string describe(const detail::HadamardProblem& problem, int major);
+
+/// `hadamard` on arrays in host memory: copies x to the GPU, transforms, copies back to y and waits. Strides
+/// are kept; x and y may be one array.
+void hadamard_on_host_arrays(const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                             const HadamardOptions& options);
+
+}  // namespace papillon::cuda

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <type_traits>
+#include <utility>
+
+#include "api.hpp"
+#include "base_matrix.hpp"
+#include "device.hpp"
+#include "launch.hpp"
+#include "papillon/core/errors.hpp"
+#include "papillon/core/pass.hpp"
+#include "tuning/sm_100.hpp"
+#include "tuning/sm_90.hpp"
+
+namespace papillon::cuda {
+namespace {
+
+using detail::HadamardProblem;
+using detail::Pass;
+
+/// Shared memory that a block has on every architecture these kernels run on (227 KiB), less a reserve.
+constexpr std::int64_t largest_tile = 220 << 10;
+
+/// One pass while a transform fits the shared memory of a block; else the passes of the generic layer.
+Schedule schedule_for(const HadamardProblem& problem) {
+  const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(problem.scalar));
+  if (problem.n() > largest_tile / value) return schedule_of(problem, Architecture::device);
+  Schedule schedule{Architecture::device,
+                    problem.scalar,
+                    problem.m,
+                    problem.log2_power,
+                    problem.outer(),
+                    problem.fold.inner.extent,
+                    {},
+                    1,
+                    {}};
+  PassSchedule& pass = schedule.passes[0];
+  pass.bits = problem.log2_power;
+  pass.base_factor = problem.m > 1;
+  pass.length = problem.n();
+  pass.tile_bytes = static_cast<std::size_t>(problem.n() * value);
+  return schedule;
+}
+
+RowTuning tuning_of(const HadamardProblem& problem, int major = 9) {
+  const auto choose = major >= 10 ? sm_100::row_tuning : sm_90::row_tuning;
+  return choose(static_cast<int>(size_of(problem.scalar)),
+                static_cast<int>(detail::compute_bytes_of(problem.scalar)), problem.log2_power);
+}
+
+bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
+
+/// The problem as one that the row kernels take, if it is one: contiguous rows of a power of two, natural
+/// order, no signs, 16-byte aligned.
+std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
+  const Fold& fold = problem.fold;
+  if (problem.m != 1 || problem.has_signs() || problem.ordering != Ordering::natural) return {};
+  if (problem.scalar == ScalarType::int64 || problem.log2_power < 1) return {};
+  if (fold.inner.extent != 1 || fold.outer_rank > 1 || fold.axis.x_stride != 1 || fold.axis.y_stride != 1)
+    return {};
+  const std::int64_t n = problem.n();
+  RowProblem rows{problem.x, problem.y, 1, n, n, problem.log2_power, problem.factor};
+  if (fold.outer_rank == 1 && fold.outer[0].extent > 1) {
+    rows.rows = fold.outer[0].extent;
+    rows.x_stride = fold.outer[0].x_stride;
+    rows.y_stride = fold.outer[0].y_stride;
+  }
+  const RowTuning tuning = tuning_of(problem);
+  if (tuning.family == Family::pass) return {};
+  const auto bytes = static_cast<std::int64_t>(size_of(problem.scalar));
+  const bool dense = rows.x_stride == n && rows.y_stride == n;
+  const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);
+  if (several && !dense) return {};
+  if (!aligned(problem.x) || !aligned(problem.y)) return {};
+  if (!dense && (rows.x_stride * bytes % 16 != 0 || rows.y_stride * bytes % 16 != 0)) return {};
+  return rows;
+}
+
+cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scalar, const RowProblem& rows,
+                     KernelUse* use) {
+  switch (scalar) {
+    case ScalarType::float32:
+      return launch_rows<float>(stream, device, rows, use);
+    case ScalarType::float64:
+      return launch_rows<double>(stream, device, rows, use);
+    case ScalarType::float16:
+      return launch_rows<half>(stream, device, rows, use);
+    case ScalarType::bfloat16:
+      return launch_rows<bfloat16>(stream, device, rows, use);
+    case ScalarType::int32:
+      return launch_rows<std::int32_t>(stream, device, rows, use);
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+template <class S>
+cudaError_t run_narrow_pass(cudaStream_t stream, const Device& device, const Pass& pass,
+                            const std::int8_t* base, KernelUse* use) {
+  if (pass.source_type == pass.target_type) return launch_pass<S, S>(stream, device, pass, base, use);
+  if (pass.target_type == ScalarType::float32) return launch_pass<S, float>(stream, device, pass, base, use);
+  return launch_pass<float, S>(stream, device, pass, base, use);
+}
+
+cudaError_t run_pass(cudaStream_t stream, const Device& device, const Pass& pass, const std::int8_t* base,
+                     KernelUse* use) {
+  const bool narrow_target = size_of(pass.target_type) < size_of(pass.source_type);
+  switch (narrow_target ? pass.target_type : pass.source_type) {
+    case ScalarType::float32:
+      return launch_pass<float, float>(stream, device, pass, base, use);
+    case ScalarType::float64:
+      return launch_pass<double, double>(stream, device, pass, base, use);
+    case ScalarType::int32:
+      return launch_pass<std::int32_t, std::int32_t>(stream, device, pass, base, use);
+    case ScalarType::int64:
+      return launch_pass<std::int64_t, std::int64_t>(stream, device, pass, base, use);
+    case ScalarType::float16:
+      return run_narrow_pass<half>(stream, device, pass, base, use);
+    case ScalarType::bfloat16:
+      return run_narrow_pass<bfloat16>(stream, device, pass, base, use);
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+/// The caller's workspace, or one from the stream's pool, which gets it back in stream order.
+class StreamWorkspace {
+ public:
+  StreamWorkspace(cudaStream_t stream, const Workspace& given, std::size_t bytes) : stream_(stream) {
+    if (bytes == 0) return;
+    if (given.data == nullptr) {
+      check(cudaMallocAsync(&owned_, bytes, stream), "hadamard: allocating the workspace");
+      data_ = owned_;
+      return;
+    }
+    if (given.bytes < bytes)
+      throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes, " are needed");
+    if (!aligned(given.data))
+      throw_invalid_argument("hadamard", "workspace at ", given.data, " is not aligned to 16 bytes");
+    data_ = given.data;
+  }
+  ~StreamWorkspace() {
+    if (owned_ != nullptr) cudaFreeAsync(owned_, stream_);
+  }
+  StreamWorkspace(const StreamWorkspace&) = delete;
+  StreamWorkspace& operator=(const StreamWorkspace&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  cudaStream_t stream_;
+  void* owned_ = nullptr;
+  void* data_ = nullptr;
+};
+
+constexpr int register_file = 65536;  // of a multiprocessor, in registers
+
+/// A device to describe kernels for: the current one where it is of the architecture, else a typical one.
+Device described_device(int major, bool& present) {
+  present = why_unavailable().empty() && current_device().major == major;
+  if (present) return current_device();
+  return {0, major, 0, major >= 10 ? 148 : 132, 227 << 10};
+}
+
+/// One line on what a kernel takes. `most_threads` is what the compiler was told of a multiprocessor's
+/// threads.
+void append(std::ostream& text, const KernelUse& use, bool present, int most_threads) {
+  text << "block: " << use.threads << " threads, ";
+  if (present) {
+    text << use.registers << " registers a thread, ";
+  } else {
+    text << "at most " << std::min(255, register_file / most_threads) << " registers a thread, ";
+  }
+  text << use.shared_bytes << " bytes of shared memory";
+  if (present) text << ", " << use.blocks_per_multiprocessor << " blocks a multiprocessor";
+  text << "\n";
+}
+
+void describe_rows(std::ostream& text, const HadamardProblem& problem, const RowProblem& rows, int major) {
+  const RowTuning tuning = tuning_of(problem, major);
+  const auto bytes = static_cast<std::int64_t>(size_of(problem.scalar));
+  const std::int64_t row_bytes = problem.n() * bytes;
+  std::int64_t in_flight = 0;  // of a block
+  int most_threads = tuning.threads;
+  text << "kernel: " << name_of(tuning.family) << ", one pass; constants of " << tuning.measured_on << "\n";
+  if (tuning.family == Family::lane) {
+    const std::int64_t lanes = std::int64_t{1} << tuning.lane_bits;
+    in_flight = tuning.threads * std::max<std::int64_t>(row_bytes / lanes, 16) * tuning.units;
+    text << "rows: " << in_flight / row_bytes << " a block, " << lanes << (lanes == 1 ? " lane" : " lanes")
+         << " a row\n";
+  } else {
+    const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(problem.scalar));
+    in_flight = (std::int64_t{8} << tuning.cell_bits) / value * bytes * tuning.teams;
+    most_threads *= tuning.min_blocks;
+    if (tuning.split > 0) {
+      text << "rows: 1 a cluster of " << (1 << tuning.split) << " blocks\n";
+    } else if (tuning.family == Family::persistent) {
+      text << "rows: up to " << tuning.block_rows << " a block, one after the other, the next on its way\n";
+    } else {
+      text << "rows: " << in_flight / row_bytes << " a block\n";
+    }
+  }
+  bool present = false;
+  const Device device = described_device(major, present);
+  KernelUse use;
+  const cudaError_t error = run_rows(nullptr, device, problem.scalar, rows, &use);
+  if (present) {
+    check(error, "hadamard: describing a kernel");
+  } else {
+    cudaGetLastError();
+  }
+  append(text, use, present, most_threads);
+  text << "bytes in flight: " << in_flight << " a block";
+  if (present) text << ", " << in_flight * use.blocks_per_multiprocessor << " a multiprocessor";
+  text << "\n";
+}
+
+void describe_passes(std::ostream& text, const HadamardProblem& problem, int major) {
+  const Schedule schedule = schedule_for(problem);
+  bool present = false;
+  const Device device = described_device(major, present);
+  const bool between_wider = needs_workspace(problem, schedule);
+  const ScalarType between = between_wider ? detail::compute_scalar(problem.scalar) : problem.scalar;
+  for (int p = 0; p < schedule.pass_count; ++p) {
+    const ScalarType from = p == 0 ? problem.scalar : between;
+    const ScalarType to = p == schedule.pass_count - 1 ? problem.scalar : between;
+    const Pass pass = detail::make_pass(problem, schedule, p, problem.fold, problem.x, from, problem.y, to);
+    KernelUse use;
+    const cudaError_t error = run_pass(nullptr, device, pass, nullptr, &use);
+    if (present) {
+      check(error, "hadamard: describing a kernel");
+    } else {
+      cudaGetLastError();
+    }
+    const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(problem.scalar));
+    const std::int64_t values = static_cast<std::int64_t>(use.shared_bytes) / value;
+    text << "kernel: pass, number " << p + 1 << " of " << schedule.pass_count << ", a tile in shared memory\n"
+         << "rows: " << values / pass.length() << " transforms of " << pass.length() << " points a block\n";
+    append(text, use, present, 1024);
+    text << "bytes in flight: " << values * static_cast<std::int64_t>(size_of(from)) << " a block\n";
+  }
+}
+
+}  // namespace
+
+void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
+  const Device& device = current_device();
+  if (problem.empty) return;
+  check_pointer(problem.x, "x", device);
+  check_pointer(problem.y, "y", device);
+  if (!problem.signs.values.empty()) check_pointer(problem.signs.values.data(), "signs", device);
+  if (const auto rows = as_rows(problem)) {
+    check(run_rows(stream, device, problem.scalar, *rows, nullptr), "hadamard: launching a row kernel");
+    return;
+  }
+  const Schedule schedule = schedule_for(problem);
+  const std::int8_t* base = problem.m > 64 ? device_base_matrix(device, problem.m) : nullptr;
+  const StreamWorkspace workspace(stream, problem.workspace, detail::workspace_bytes(problem, schedule));
+  detail::for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) {
+    check(run_pass(stream, device, pass, base, nullptr), "hadamard: launching the pass kernel");
+  });
+}
+
+std::size_t workspace_bytes(const HadamardProblem& problem) {
+  return as_rows(problem) ? 0 : detail::workspace_bytes(problem, schedule_for(problem));
+}
+
+int pass_count(const HadamardProblem& problem) {
+  return as_rows(problem) ? 1 : schedule_for(problem).pass_count;
+}
+
+std::string describe(const HadamardProblem& problem, int major) {
+  std::ostringstream text;
+  if (problem.empty) return "kernel: none, there is nothing to do\n";
+  if (const auto rows = as_rows(problem)) {
+    describe_rows(text, problem, *rows, major);
+  } else {
+    describe_passes(text, problem, major);
+  }
+  return text.str();
+}
+
+void hadamard_on_host_arrays(const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                             const HadamardOptions& options) {
+  HadamardOptions device_options = options;
+  HadamardProblem problem = detail::make_hadamard_problem(x, y, options, true);
+  current_device();
+  if (problem.empty) return;
+
+  struct Buffer {
+    void* data = nullptr;
+    ~Buffer() { cudaFree(data); }
+  };
+  // An array with its strides lies between its lowest and its highest address.
+  const auto span_of = [](const auto& tensor) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    for (int d = 0; d < tensor.rank; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      const std::int64_t reach = tensor.strides[i] * (tensor.extents[i] - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    const auto size = static_cast<std::int64_t>(size_of(tensor.type));
+    return std::pair{low * size, static_cast<std::size_t>((high - low + 1) * size)};
+  };
+  const auto [x_low, x_bytes] = span_of(x);
+  const auto [y_low, y_bytes] = span_of(y);
+  Buffer device_x;
+  Buffer device_y;
+  Buffer device_signs;
+  check(cudaMalloc(&device_x.data, x_bytes), "hadamard: allocating memory on the GPU");
+  check(cudaMemcpy(device_x.data, static_cast<const char*>(x.data) + x_low, x_bytes, cudaMemcpyHostToDevice),
+        "hadamard: copying x to the GPU");
+  if (!problem.in_place) {
+    check(cudaMalloc(&device_y.data, y_bytes), "hadamard: allocating memory on the GPU");
+    // What lies between the elements of y is copied back too, so it must be what it was.
+    check(cudaMemcpy(device_y.data, static_cast<char*>(y.data) + y_low, y_bytes, cudaMemcpyHostToDevice),
+          "hadamard: copying y to the GPU");
+  }
+  ConstTensorDescriptor x_there = x;
+  TensorDescriptor y_there = y;
+  x_there.data = static_cast<const char*>(device_x.data) - x_low;
+  y_there.data = static_cast<char*>(problem.in_place ? device_x.data : device_y.data) - y_low;
+  if (!options.signs.values.empty()) {
+    const std::size_t count = options.signs.values.size();
+    check(cudaMalloc(&device_signs.data, count), "hadamard: allocating memory on the GPU");
+    check(cudaMemcpy(device_signs.data, options.signs.values.data(), count, cudaMemcpyHostToDevice),
+          "hadamard: copying the signs to the GPU");
+    device_options.signs.values = {static_cast<const std::int8_t*>(device_signs.data), count};
+  }
+  device_options.workspace = {};
+  hadamard(nullptr, detail::make_hadamard_problem(x_there, y_there, device_options, false));
+  check(cudaMemcpy(static_cast<char*>(y.data) + y_low, problem.in_place ? device_x.data : device_y.data,
+                   y_bytes, cudaMemcpyDeviceToHost),
+        "hadamard: copying y from the GPU");
+}
+
+}  // namespace papillon::cuda

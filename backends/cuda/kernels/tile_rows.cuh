@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/arithmetic.cuh"
+#include "kernels/ptx/sm_80_async_copy.cuh"
+#include "kernels/ptx/sm_80_shared.cuh"
+#include "kernels/ptx/sm_90_cluster.cuh"
+
+namespace papillon::cuda {
+
+/// How a tile of 2^CellBits cells (8 bytes of the compute type: two floats, or one double) is held: a slice
+/// of 1024 cells a warp, 32 cells a thread.
+template <class S, int CellBits>
+struct TileShape {
+  using C = compute_type<S>;
+  static constexpr int values_per_cell = 8 / static_cast<int>(sizeof(C));
+  static constexpr int value_bits = values_per_cell == 2 ? 1 : 0;
+  static constexpr int team_bits = CellBits - 10;
+  static constexpr int warps = 1 << team_bits;
+  static constexpr int elements = values_per_cell << CellBits;
+  static constexpr int slice_elements = 1024 * values_per_cell;
+  // The cells of a thread are a row of shared memory. Where storage and compute type have one size, rows are
+  // dense and the 16-byte chunks of row r are swizzled by r mod 8: a thread writes what it has transformed to
+  // where it read it. Elsewhere rows are padded by a chunk, so that every address is a base and a constant.
+  // Neither has a bank conflict.
+  static constexpr bool dense = sizeof(S) == sizeof(C);
+  static constexpr int row_bytes = 32 * values_per_cell * static_cast<int>(sizeof(S));
+  static constexpr int input_row = dense ? row_bytes : row_bytes + 16;
+  static constexpr int exchange_row = dense ? 256 : 272;
+  static constexpr int slice_bytes = 32 * exchange_row;  // holds the input, then what is exchanged
+  static constexpr int bytes = slice_bytes * warps;
+
+  /// Where chunk `chunk` of a row lies, `row_swizzle` being the row's number mod 8. Chunks 8 apart lie 128
+  /// bytes apart, which a compiler does not see through the exclusive or.
+  __device__ static constexpr int chunk_offset(int chunk, int row_swizzle) {
+    return dense ? (chunk & 8) * 16 + (((chunk & 7) ^ row_swizzle) << 4) : chunk << 4;
+  }
+};
+
+/// The values of a thread: 32 cells.
+template <class S>
+struct ThreadCells {
+  using C = compute_type<S>;
+  static constexpr int P = 8 / static_cast<int>(sizeof(C));
+  C values[32 * P];
+
+  __device__ __forceinline__ uint2 cell(int i) const {
+    if constexpr (P == 2) {
+      return make_uint2(__builtin_bit_cast(std::uint32_t, values[2 * i]),
+                        __builtin_bit_cast(std::uint32_t, values[2 * i + 1]));
+    } else {
+      return __builtin_bit_cast(uint2, values[i]);
+    }
+  }
+  __device__ __forceinline__ void load(int i, std::uint32_t address) {
+    const uint2 word = ptx::load_8(address);
+    if constexpr (P == 2) {
+      values[2 * i] = __builtin_bit_cast(C, word.x);
+      values[2 * i + 1] = __builtin_bit_cast(C, word.y);
+    } else {
+      values[i] = __builtin_bit_cast(C, word);
+    }
+  }
+};
+
+/// Where, in a buffer of the team, the cells lie that a thread holds when its tile is transformed: cell
+/// s * warps + q of the thread is the lane's of row warp + warps * s of slice q. No other thread reads them.
+template <class S, int CellBits>
+__device__ __forceinline__ std::uint32_t final_cell(std::uint32_t buffer, int warp, int lane, int s) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr int warps = Shape::warps;
+  return buffer + (warp + warps * s) * Shape::exchange_row + ((lane & 1) << 3) +
+         Shape::chunk_offset(lane >> 1, (warp & 7) ^ (warps * s & 7));
+}
+
+/// Starts copying this warp's slice of a tile to shared memory; `source` is this lane's first element, and
+/// the first `valid` of those from there on exist.
+template <class S, int CellBits, bool Partial>
+__device__ __forceinline__ void copy_slice(std::uint32_t input, const S* source, std::int64_t valid,
+                                           int lane) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr int row_chunks = Shape::row_bytes / 16;
+  constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
+  constexpr int rows = 32 / row_chunks;  // that the warp copies at once
+  const std::uint32_t place = input + lane / row_chunks * Shape::input_row;
+#pragma unroll
+  for (int i = 0; i < row_chunks; ++i) {
+    const int offset = Shape::chunk_offset(lane % row_chunks, (lane / row_chunks) ^ (i * rows & 7));
+    if (!Partial || i * 32 * chunk_elements < valid)
+      ptx::async_copy_16(place + i * rows * Shape::input_row + offset, source + i * 32 * chunk_elements);
+  }
+}
+
+/// Transforms the bits, at most LogN, that lie in a tile. This warp's slice is in `input`; the tile is
+/// exchanged in `buffer`, which may hold the input too. `input_read` is called when the warp has its slice in
+/// registers and before it writes to the buffer; `team_sync` is a barrier of the tile's warps.
+template <class S, int LogN, int CellBits, class InputRead, class Sync>
+__device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint32_t input,
+                                               std::uint32_t buffer, int warp, int lane,
+                                               const InputRead& input_read, const Sync& team_sync) {
+  using Shape = TileShape<S, CellBits>;
+  using C = compute_type<S>;
+  constexpr int P = Shape::values_per_cell;
+  constexpr int warps = Shape::warps;
+  constexpr int row_chunks = Shape::row_bytes / 16;
+  constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
+  auto& values = cells.values;
+  const std::uint32_t slice = buffer + warp * Shape::slice_bytes;
+  ptx::async_copy_commit();
+  ptx::async_copy_wait<0>();
+  __syncwarp();
+
+  // A thread's own 32 cells.
+#pragma unroll
+  for (int c = 0; c < row_chunks; ++c) {
+    const uint4 word = ptx::load_16(input + lane * Shape::input_row + Shape::chunk_offset(c, lane & 7));
+    unpack<S>(word, values + c * chunk_elements);
+  }
+  constexpr int near_bits = 5 + Shape::value_bits;
+  register_stages<0, (LogN < near_bits ? LogN : near_bits)>(values);
+
+  // Exchange inside the warp: row r of the slice is what lane r had.
+  input_read();
+#pragma unroll
+  for (int c = 0; c < 16; ++c)
+    ptx::store_16(slice + lane * Shape::exchange_row + Shape::chunk_offset(c, lane & 7),
+                  pack<C>(values + c * 2 * P));
+  __syncwarp();
+  // This lane's cell of row r of a slice; the parts of r that are constant stay constant offsets.
+  const auto cell_address = [&](int r) -> std::uint32_t {
+    return slice + r * Shape::exchange_row + ((lane & 1) << 3) + Shape::chunk_offset(lane >> 1, r & 7);
+  };
+#pragma unroll
+  for (int r = 0; r < 32; ++r) cells.load(r, cell_address(r));
+  constexpr int warp_bits = LogN < near_bits ? 0 : (LogN - near_bits < 5 ? LogN - near_bits : 5);
+  register_stages<Shape::value_bits, Shape::value_bits + warp_bits>(values);
+
+  if constexpr (warps > 1) {
+    // Exchange inside the block: a thread writes the cells that it read, and takes those of all slices.
+#pragma unroll
+    for (int r = 0; r < 32; ++r) ptx::store_8(cell_address(r), cells.cell(r));
+    team_sync();
+#pragma unroll
+    for (int s = 0; s < 32 / warps; ++s) {
+#pragma unroll
+      for (int q = 0; q < warps; ++q)
+        cells.load(s * warps + q, final_cell<S, CellBits>(buffer, warp, lane, s) + q * Shape::slice_bytes);
+    }
+    register_stages<Shape::value_bits, Shape::value_bits + Shape::team_bits>(values);
+  }
+}
+
+/// The scale, one rounding, and the store of cell `i` of a thread; `target` is the thread's first cell.
+template <class S, int CellBits>
+__device__ __forceinline__ void store_cell(S* target, int i, compute_type<S> first, compute_type<S> second,
+                                           compute_type<S> scale, int half, std::int64_t valid) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr int warps = Shape::warps;
+  const int place =
+      (i % warps * 1024 + i / warps * warps * 32) * Shape::values_per_cell + half * Shape::elements;
+  if (place >= valid) return;
+  if constexpr (sizeof(S) == 2) {
+    __stcs(reinterpret_cast<std::uint32_t*>(target + place),
+           pack_pair<S>(product(first, scale), product(second, scale)));
+  } else if constexpr (Shape::values_per_cell == 2) {
+    __stcs(reinterpret_cast<uint2*>(target + place),
+           make_uint2(__builtin_bit_cast(std::uint32_t, product(first, scale)),
+                      __builtin_bit_cast(std::uint32_t, product(second, scale))));
+  } else {
+    __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, product(first, scale)));
+  }
+}
+
+/// The highest bit of a row whose two tiles are with two teams, for the 16 cells a thread that this team
+/// keeps. The other team's values of the same cells are at `received(cell)`.
+template <class S, int CellBits, int Upper, class Received>
+__device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const Received& received, S* target,
+                                             compute_type<S> scale) {
+  using C = compute_type<S>;
+  constexpr int P = ThreadCells<S>::P;
+  constexpr int kept = Upper * 16;
+  ThreadCells<S> others;
+#pragma unroll
+  for (int i = kept; i < kept + 16; ++i) {
+    others.load(i, received(i));
+    C sums[P];
+    C differences[P];
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      const C low = Upper ? others.values[i * P + p] : cells.values[i * P + p];
+      const C high = Upper ? cells.values[i * P + p] : others.values[i * P + p];
+      sums[p] = sum(low, high);
+      differences[p] = difference(low, high);
+    }
+    constexpr int all = 2 * TileShape<S, CellBits>::elements;
+    store_cell<S, CellBits>(target, i, sums[0], sums[P - 1], scale, 0, all);
+    store_cell<S, CellBits>(target, i, differences[0], differences[P - 1], scale, 1, all);
+  }
+}
+
+/// Contiguous rows through shared memory. A tile is whole rows of one warp (CellBits = 10), one row of a
+/// block's warps, or (Split = 1) half a row of a block, the other half being in the other block of its
+/// cluster.
+///
+/// Bits are transformed from the lowest in groups: those of a thread's 32 neighbouring cells, those that an
+/// exchange inside the warp brings into registers, those between warps, after an exchange inside the block,
+/// and the highest between the two blocks of a cluster, each of which takes half of the pairs. The last
+/// exchange leaves neighbouring cells to neighbouring lanes: stores are coalesced.
+///
+/// A block has one tile: several blocks on a multiprocessor, in different phases, overlap loads, sums,
+/// exchanges and stores, and the multiprocessors, which do not all get the same share of the bandwidth, draw
+/// as many as they manage. Persistent blocks with the next tiles on their way were slower at most lengths
+/// (docs/kernels-h200.md).
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks>
+__global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks)
+    tile_rows(const S* x, S* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
+              std::int64_t y_stride, compute_type<S> scale) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr int P = Shape::values_per_cell;
+  constexpr int warps = Shape::warps;
+  constexpr bool block_wide = CellBits > 10;
+  static_assert(!block_wide || Teams == 1);
+  static_assert(Split == 0 || (block_wide && LogN == CellBits + Shape::value_bits + 1));
+  constexpr bool partial = LogN < CellBits + Shape::value_bits;  // the last tile may hold fewer rows
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int block_warp = static_cast<int>(threadIdx.x) >> 5;
+  const int team = block_wide ? 0 : block_warp;
+  const int warp = block_wide ? block_warp : 0;
+  const unsigned rank = Split == 1 ? blockIdx.x & 1u : 0u;
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x >> Split) * Teams + team;
+  if (!block_wide && tile >= tiles) return;
+  const std::uint32_t buffer = ptx::shared_address(shared) + team * Shape::bytes;
+  constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
+  const S* source = x + tile * x_stride + static_cast<int>(rank) * Shape::elements +
+                    warp * Shape::slice_elements + lane * chunk_elements;
+  const std::int64_t left = elements - tile * Shape::elements;  // read where tiles may be partial only
+
+  ThreadCells<S> cells;
+  const std::uint32_t slice = buffer + warp * Shape::slice_bytes;
+  copy_slice<S, CellBits, partial>(slice, source, left - lane * chunk_elements, lane);
+  const auto input_read = [] {
+    if constexpr (!Shape::dense) __syncwarp();  // a dense row is overwritten by the thread that read it
+  };
+  transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, input_read, [] { __syncthreads(); });
+  S* target = y + tile * y_stride + (lane + warp * 32) * P;
+  const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
+  auto& values = cells.values;
+  if constexpr (Split == 0) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+      store_cell<S, CellBits>(target, i, values[i * P], values[i * P + P - 1], scale, 0, valid);
+  } else {
+    // The highest bit: each block gives the cells of one half to the other, and finishes the pairs of its own
+    // half.
+    ptx::cluster_arrive();  // this block has read its buffer
+    const auto finish = [&](auto upper) {
+      constexpr int given = upper ? 0 : 16;
+      ptx::cluster_wait();  // the other block has read its buffer
+      const auto mailbox = [&](int i) {
+        return final_cell<S, CellBits>(buffer, warp, lane, i / warps) + i % warps * Shape::slice_bytes;
+      };
+#pragma unroll
+      for (int i = 0; i < 16; ++i)
+        ptx::cluster_store(ptx::cluster_address(mailbox(given + i), 1 - upper), cells.cell(given + i));
+      ptx::cluster_arrive();
+      ptx::cluster_wait();
+      finish_pairs<S, CellBits, upper>(cells, [&](int i) { return mailbox(i); }, target, scale);
+    };
+    if (rank == 0) {
+      finish(std::integral_constant<int, 0>{});
+    } else {
+      finish(std::integral_constant<int, 1>{});
+    }
+  }
+}
+
+/// The same for 16-bit rows so long that one fills a multiprocessor: a persistent block, whose next row is on
+/// its way into shared memory, each warp's slice as soon as the warp has read the last one, while this row is
+/// transformed.
+template <class S, int LogN, int CellBits>
+__global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
+    persistent_rows(const S* x, S* y, std::int64_t rows, int block_rows, std::int64_t x_stride,
+                    std::int64_t y_stride, compute_type<S> scale) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr int P = Shape::values_per_cell;
+  static_assert(LogN == CellBits + Shape::value_bits && Shape::warps > 1);
+  constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int warp = static_cast<int>(threadIdx.x) >> 5;
+  const std::uint32_t buffer = ptx::shared_address(shared);
+  const std::uint32_t input = buffer + Shape::bytes + warp * (32 * Shape::input_row);
+  const std::int64_t first = blockIdx.x * static_cast<std::int64_t>(block_rows);
+  const std::int64_t end = rows - first < block_rows ? rows : first + block_rows;
+  const S* source = x + first * x_stride + warp * Shape::slice_elements + lane * chunk_elements;
+  S* target = y + first * y_stride + (lane + warp * 32) * P;
+
+  copy_slice<S, CellBits, false>(input, source, 0, lane);
+  for (std::int64_t row = first; row < end; ++row) {
+    ThreadCells<S> cells;
+    const auto input_read = [&] {
+      __syncwarp();
+      source += x_stride;
+      if (row + 1 < end) copy_slice<S, CellBits, false>(input, source, 0, lane);
+      __syncthreads();  // every warp has taken the last row's cells
+    };
+    transform_tile<S, LogN, CellBits>(cells, input, buffer, warp, lane, input_read, [] { __syncthreads(); });
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+      store_cell<S, CellBits>(target, i, cells.values[i * P], cells.values[i * P + P - 1], scale, 0,
+                              2 * Shape::elements);
+    target += y_stride;
+  }
+}
+
+}  // namespace papillon::cuda

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/lane_rows.cuh"
+#include "kernels/tile_rows.cuh"
+#include "launch.hpp"
+#include "tuning/sm_90.hpp"
+
+namespace papillon::cuda {
+
+/// Raises a kernel's limit of shared memory once a device.
+template <auto Kernel>
+cudaError_t allow_shared_memory(const Device& device, int bytes) {
+  static std::atomic<std::uint64_t> done{0};
+  const std::uint64_t mask = device.index < 64 ? std::uint64_t{1} << device.index : 0;
+  if ((done.load(std::memory_order_relaxed) & mask) != 0) return cudaSuccess;
+  cudaError_t error = cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(Kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  }
+  if (error == cudaSuccess) done.fetch_or(mask, std::memory_order_relaxed);
+  return error;
+}
+
+template <auto Kernel>
+cudaError_t describe_kernel(int threads, std::size_t shared_bytes, KernelUse& use) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, Kernel);
+  use = {attributes.numRegs, threads, shared_bytes, 0};
+  if (error != cudaSuccess) return error;
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&use.blocks_per_multiprocessor, Kernel, threads,
+                                                       shared_bytes);
+}
+
+template <auto Kernel, int Cluster = 1, class... Arguments>
+cudaError_t launch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes,
+                   Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream;
+  cudaLaunchAttribute cluster{};
+  if constexpr (Cluster > 1) {
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {Cluster, 1, 1};
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
+  return cudaLaunchKernelEx(&config, Kernel, arguments...);
+}
+
+template <class S, int LogN, int LaneBits, int Units, int Threads>
+cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
+  constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads>;
+  if (use != nullptr) return describe_kernel<kernel>(Threads, 0, *use);
+  constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
+  constexpr int unit_rows = LogN < word_bits ? 1 << (word_bits - LogN) : 1;
+  constexpr std::int64_t block_units = Units * (Threads >> LaneBits);
+  const std::int64_t units = problem.rows / unit_rows;
+  const int tail = static_cast<int>(problem.rows % unit_rows) << LogN;
+  const std::int64_t all = units + (tail > 0 ? 1 : 0);
+  const std::int64_t x_stride = problem.x_stride * unit_rows;
+  const std::int64_t y_stride = problem.y_stride * unit_rows;
+  // A grid has at most 2^31 - 1 blocks.
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  for (std::int64_t first = 0; first < all; first += most * block_units) {
+    const std::int64_t left = all - first;
+    const std::int64_t count = left < most * block_units ? left : most * block_units;
+    const cudaError_t error = launch<kernel>(
+        stream, (count + block_units - 1) / block_units, Threads, 0,
+        static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
+        count == left ? units - first : count, count == left ? tail : 0, x_stride, y_stride,
+        static_cast<compute_type<S>>(problem.factor));
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks>
+cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                             KernelUse* use) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks>;
+  constexpr int threads = 32 * Shape::warps * Teams;
+  constexpr int bytes = Teams * Shape::bytes;
+  if (use != nullptr) *use = {0, threads, bytes, 0};
+  const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
+  if (error != cudaSuccess) return error;
+  if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
+  constexpr int tile_row_count = Split == 1 ? 1 : Shape::elements >> LogN;
+  const std::int64_t tiles = (problem.rows + tile_row_count - 1) / tile_row_count;
+  // A grid has at most 2^31 - 1 blocks.
+  constexpr std::int64_t most = std::int64_t{1} << 29;
+  for (std::int64_t first = 0; first < tiles; first += most * Teams) {
+    const std::int64_t count = std::min(tiles - first, most * Teams);
+    const std::int64_t x_stride = problem.x_stride * tile_row_count;
+    const std::int64_t y_stride = problem.y_stride * tile_row_count;
+    const cudaError_t launched = launch<kernel, 1 << Split>(
+        stream, (count + Teams - 1) / Teams << Split, threads, bytes,
+        static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
+        count, (problem.rows << LogN) - first * Shape::elements, x_stride, y_stride,
+        static_cast<compute_type<S>>(problem.factor));
+    if (launched != cudaSuccess) return launched;
+  }
+  return cudaSuccess;
+}
+
+template <class S, int LogN, int CellBits, int BlockRows>
+cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                                   KernelUse* use) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr auto kernel = &persistent_rows<S, LogN, CellBits>;
+  constexpr int threads = 32 * Shape::warps;
+  constexpr int bytes = Shape::bytes + 32 * Shape::input_row * Shape::warps;
+  if (use != nullptr) *use = {0, threads, bytes, 0};
+  const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
+  if (error != cudaSuccess) return error;
+  if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
+  const auto block_rows = static_cast<int>(std::clamp<std::int64_t>(
+      (problem.rows + device.multiprocessors - 1) / device.multiprocessors, 1, BlockRows));
+  return launch<kernel>(stream, (problem.rows + block_rows - 1) / block_rows, threads, bytes,
+                        static_cast<const S*>(problem.x), static_cast<S*>(problem.y), problem.rows,
+                        block_rows, problem.x_stride, problem.y_stride,
+                        static_cast<compute_type<S>>(problem.factor));
+}
+
+template <class S, int K>
+cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                              KernelUse* use) {
+  constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), K);
+  if constexpr (t.family == Family::lane) {
+    return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads>(stream, problem, use);
+  } else if constexpr (t.family == Family::persistent) {
+    return launch_persistent_rows<S, K, t.cell_bits, t.block_rows>(stream, device, problem, use);
+  } else if constexpr (t.family == Family::tile) {
+    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks>(stream, device, problem, use);
+  } else {
+    return cudaErrorInvalidValue;  // the caller asks the tuning first
+  }
+}
+
+template <class S, int... K>
+cudaError_t launch_by_length(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                             KernelUse* use, std::integer_sequence<int, K...>) {
+  cudaError_t error = cudaErrorInvalidValue;
+  (void)((problem.k == K + 1 && (error = launch_tuned_rows<S, K + 1>(stream, device, problem, use), true)) ||
+         ...);
+  return error;
+}
+
+template <class S>
+cudaError_t launch_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                        KernelUse* use) {
+  return launch_by_length<S>(stream, device, problem, use, std::make_integer_sequence<int, 15>{});
+}
+
+}  // namespace papillon::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace papillon::cuda {
+
+/// The kernel families.
+enum class Family : std::uint8_t {
+  pass,        ///< kernels/pass.cuh: anything, a tile in shared memory
+  lane,        ///< kernels/lane_rows.cuh: contiguous rows in the registers of a few lanes
+  tile,        ///< kernels/tile_rows.cuh: contiguous rows through shared memory
+  persistent,  ///< the same for the longest 16-bit rows: a block takes several, the next one on its way
+};
+
+constexpr std::string_view name_of(Family family) {
+  switch (family) {
+    case Family::pass:
+      return "pass";
+    case Family::lane:
+      return "lane_rows";
+    case Family::tile:
+      return "tile_rows";
+    case Family::persistent:
+      return "persistent_rows";
+  }
+  return "unknown";
+}
+
+/// The choice for contiguous rows of 2^k points: which kernel, and its constants.
+struct RowTuning {
+  Family family = Family::pass;
+  int lane_bits = 0;   ///< lane: lanes of a row, log2
+  int units = 1;       ///< lane: rows (or words of rows) a thread
+  int threads = 128;   ///< lane: of a block
+  int cell_bits = 0;   ///< tile: 8-byte cells of a tile, log2
+  int split = 0;       ///< tile: blocks of a row, log2 (a cluster)
+  int teams = 1;       ///< tile: independent warps of a block, where a warp holds a tile
+  int min_blocks = 1;  ///< tile: blocks of a multiprocessor
+  int block_rows = 1;  ///< persistent: most rows of a block
+  std::string_view measured_on;
+};
+
+}  // namespace papillon::cuda

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tuning/sm_90.hpp"
+
+namespace papillon::cuda::sm_100 {
+
+/// As on sm_90: the kernels are compile-checked for sm_100a (148 multiprocessors, 8 TB/s), not measured
+/// there.
+constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
+  RowTuning tuning = sm_90::row_tuning(bytes, compute_bytes, k);
+  tuning.measured_on = "NVIDIA H200 (sm_90); not measured on sm_100";
+  return tuning;
+}
+
+}  // namespace papillon::cuda::sm_100

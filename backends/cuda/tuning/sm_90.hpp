@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tuning/row_tuning.hpp"
+
+namespace papillon::cuda::sm_90 {
+
+/// Rows of 2^k points of `bytes`-wide storage summed in `compute_bytes`. Pure; Family::pass where no row
+/// kernel fits.
+constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
+  constexpr std::string_view card = "NVIDIA H200, 132 multiprocessors";
+  const int word_bits = bytes == 2 ? 3 : bytes == 4 ? 2 : 1;
+  const int cells = compute_bytes == 4 ? k - 1 : k;
+  const int last_lane = bytes == 2 ? 10 : bytes == 4 ? 11 : 10;
+  if (k < 1) return {};
+  if (k <= last_lane) {
+    RowTuning t{Family::lane, 0, 1, 128, 0, 0, 1, 1, 1, card};
+    if (k <= word_bits) {  // whole rows in a word
+      t.threads = 512;
+      return t;
+    }
+    const int over = k - word_bits;
+    if (over <= 3) {  // two rows of a word a lane, or (16-bit) in one
+      t.lane_bits = over;
+      t.units = 2;
+      return t;
+    }
+    // Two words a lane while five lane bits allow it; three lane bits and more make whole 128-byte lines.
+    t.lane_bits = over - 1 < 5 ? over - 1 : 5;
+    if (bytes == 2) {
+      t.lane_bits = over - 2 < 3 ? 3 : over - 2 < 5 ? over - 1 < 5 ? over - 1 : 5 : 5;
+      if (k == 9) t.lane_bits = 5;
+      t.threads = k == 7 ? 128 : 64;
+    }
+    if (bytes == 4 && k == 10) t.threads = 32;
+    return t;
+  }
+  if (cells > (compute_bytes == 8 ? 15 : 14)) return {};
+  const int split = cells == 15 ? 1 : 0;
+  RowTuning t{Family::tile, 0, 1, 128, cells < 10 ? 10 : cells - split, split, 1, 1, 1, card};
+  const int warps = 1 << (t.cell_bits - 10);
+  if (bytes == 2 && cells == 14) {
+    t.family = Family::persistent;
+    t.threads = 32 * warps;
+    t.block_rows = 16;
+    return t;
+  }
+  t.teams = t.cell_bits == 10 && bytes > 2 ? 4 : 1;
+  t.threads = 32 * warps * t.teams;
+  t.min_blocks = 512 / t.threads;
+  return t;
+}
+
+}  // namespace papillon::cuda::sm_90

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// papillon-perf-gpu: the Hadamard transform on the GPU beside plain copies of the same bytes in the same run.
+// Times are medians of graph replays.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../peer_api.hpp"
+#include "copy_kernels.hpp"
+#include "cuda/api.hpp"
+#include "papillon/cuda.hpp"
+
+namespace {
+
+using nlohmann::json;
+using papillon::ScalarType;
+
+void require(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+struct Type {
+  const char* name;
+  ScalarType scalar;
+  int dtype;  ///< of the peers' interface; 4, int32, is ours
+};
+constexpr Type types[] = {{"f32", ScalarType::float32, 0},
+                          {"f16", ScalarType::float16, 1},
+                          {"bf16", ScalarType::bfloat16, 2},
+                          {"f64", ScalarType::float64, 3},
+                          {"i32", ScalarType::int32, 4}};
+
+struct Peer {
+  std::string name;
+  papillon::perf::PeerFunction run = nullptr;
+};
+
+Peer load_peer(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  if (equals == std::string::npos) throw std::invalid_argument("--plugin takes NAME=path, not " + argument);
+  Peer peer{argument.substr(0, equals), nullptr};
+  void* library = dlopen(argument.substr(equals + 1).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  peer.run = reinterpret_cast<papillon::perf::PeerFunction>(dlsym(library, (peer.name + "_fht").c_str()));
+  if (peer.run == nullptr) throw std::runtime_error("no function " + peer.name + "_fht in " + argument);
+  return peer;
+}
+
+struct Bench {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  void* x = nullptr;
+  void* y = nullptr;
+  void* z = nullptr;
+  std::size_t capacity = 0;
+  int replays = 11;
+
+  explicit Bench(std::size_t bytes) : capacity(bytes) {
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    require(cudaEventCreate(&begin));
+    require(cudaEventCreate(&end));
+    require(cudaMalloc(&x, bytes));
+    require(cudaMalloc(&y, bytes));
+    require(cudaMalloc(&z, bytes));
+  }
+
+  /// Microseconds of one call: the median of replays of a graph of `repeats` calls.
+  double time(int repeats, const std::function<void()>& call) {
+    call();
+    require(cudaStreamSynchronize(stream));
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t runnable = nullptr;
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < repeats; ++i) call();
+    require(cudaStreamEndCapture(stream, &graph));
+    require(cudaGraphInstantiate(&runnable, graph, 0));
+    require(cudaGraphLaunch(runnable, stream));
+    std::vector<float> times;
+    for (int r = 0; r < replays; ++r) {
+      require(cudaEventRecord(begin, stream));
+      require(cudaGraphLaunch(runnable, stream));
+      require(cudaEventRecord(end, stream));
+      require(cudaEventSynchronize(end));
+      float milliseconds = 0;
+      require(cudaEventElapsedTime(&milliseconds, begin, end));
+      times.push_back(milliseconds * 1e3f / static_cast<float>(repeats));
+    }
+    require(cudaGraphExecDestroy(runnable));
+    require(cudaGraphDestroy(graph));
+    std::nth_element(times.begin(), times.begin() + replays / 2, times.end());
+    return static_cast<double>(times[static_cast<std::size_t>(replays / 2)]);
+  }
+
+  double fastest_copy(std::size_t bytes, int repeats) {
+    double best = 1e30;
+    for (int form = 0; form < papillon::perf::copy_forms; ++form)
+      best = std::min(best, time(repeats, [&] { require(papillon::perf::copy(form, y, x, bytes, stream)); }));
+    return best;
+  }
+
+  void transform(const Type& type, void* target, std::int64_t rows, std::int64_t n, double scale) {
+    papillon::ConstTensorDescriptor source{x, type.scalar, 2, {rows, n}, {n, 1}};
+    papillon::TensorDescriptor result{target, type.scalar, 2, {rows, n}, {n, 1}};
+    papillon::HadamardOptions options;
+    options.scale = scale;
+    papillon::hadamard(stream, source, result, options);
+  }
+
+  /// Whether a peer's result in z equals ours in y: bits, or how far off.
+  std::string agreement(const Type& type, std::size_t bytes) {
+    const std::size_t part = std::min<std::size_t>(bytes, 1 << 22);
+    std::vector<unsigned char> ours(part);
+    std::vector<unsigned char> theirs(part);
+    require(cudaMemcpy(ours.data(), static_cast<char*>(y) + bytes - part, part, cudaMemcpyDeviceToHost));
+    require(cudaMemcpy(theirs.data(), static_cast<char*>(z) + bytes - part, part, cudaMemcpyDeviceToHost));
+    if (ours == theirs) return "same bits";
+    double error = 0;
+    double norm = 0;
+    const auto add = [&]<class T>(T) {
+      for (std::size_t i = 0; i < part; i += sizeof(T)) {
+        T a{};
+        T b{};
+        std::memcpy(&a, ours.data() + i, sizeof(T));
+        std::memcpy(&b, theirs.data() + i, sizeof(T));
+        const double p = static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(a));
+        const double q = static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(b));
+        error += (p - q) * (p - q);
+        norm += p * p;
+      }
+    };
+    switch (type.dtype) {
+      case 1:
+        add(papillon::half{});
+        break;
+      case 2:
+        add(papillon::bfloat16{});
+        break;
+      case 3:
+        add(double{});
+        break;
+      default:
+        add(float{});
+        break;
+    }
+    char text[64];
+    std::snprintf(text, sizeof text, "differs by %.1e", std::sqrt(error / norm));
+    return error <= 1e-4 * norm ? text : std::string("WRONG, ") + text;
+  }
+
+  /// One problem: the copy, ours, and every peer that offers it.
+  json measure(const char* table, const Type& type, std::int64_t rows, std::int64_t n, int repeats,
+               const std::vector<Peer>& peers) {
+    const std::size_t bytes = static_cast<std::size_t>(rows * n) * papillon::size_of(type.scalar);
+    const double scale = type.dtype == 4 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(n));
+    const double copy = fastest_copy((bytes + 15) / 16 * 16, repeats);
+    const double ours = time(repeats, [&] { transform(type, y, rows, n, scale); });
+    std::printf("%-6s %-5s n %6lld rows %10lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table, type.name,
+                static_cast<long long>(n), static_cast<long long>(rows), copy, ours, copy / ours);
+    json line = {{"table", table},      {"scalar", type.name}, {"n", n},
+                 {"rows", rows},        {"bytes", bytes},      {"copy_us", copy},
+                 {"papillon_us", ours}, {"ratio", copy / ours}};
+    for (const Peer& peer : peers) {
+      const auto call = [&] {
+        return peer.run(x, z, static_cast<long>(rows), static_cast<int>(n), type.dtype,
+                        static_cast<float>(scale), stream);
+      };
+      require(cudaMemsetAsync(z, 255, bytes, stream));
+      if (call() != 0) continue;
+      require(cudaStreamSynchronize(stream));
+      const std::string agrees = agreement(type, bytes);
+      const double theirs = time(repeats, [&] { call(); });
+      std::printf("  %s %.2f (%.3f%s)", peer.name.c_str(), theirs, copy / theirs,
+                  agrees == "same bits" ? "" : (", " + agrees).c_str());
+      line["peers"][peer.name] = {{"us", theirs}, {"ratio", copy / theirs}, {"agreement", agrees}};
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+    return line;
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app{"Papillon's GPU benchmark"};
+  std::vector<std::string> plugins;
+  std::vector<std::string> scalars;
+  std::vector<std::string> tables{"cold", "hot", "batch"};
+  std::string json_path;
+  int log2_elements = 28;
+  int first_k = 1;
+  int last_k = 15;
+  int replays = 11;
+  app.add_option("--plugin", plugins, "a peer, NAME=path");
+  app.add_option("--scalar", scalars, "f32 f16 bf16 f64 i32 (default: all)");
+  app.add_option("--table", tables, "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows)");
+  app.add_option("--json", json_path, "file to write");
+  app.add_option("--log2-elements", log2_elements, "of the cold table");
+  app.add_option("--first", first_k, "log2 of the smallest n");
+  app.add_option("--last", last_k, "log2 of the largest n");
+  app.add_option("--replays", replays, "graph replays of which the median is taken");
+  CLI11_PARSE(app, argc, argv);
+
+  const std::string why = papillon::cuda::why_unavailable();
+  if (!why.empty()) throw std::runtime_error(why);
+  std::vector<Peer> peers;
+  for (const std::string& plugin : plugins) peers.push_back(load_peer(plugin));
+  const auto wanted = [](const std::vector<std::string>& list, const std::string& name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  };
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, 0));
+  int driver = 0;
+  require(cudaDriverGetVersion(&driver));
+  json result = {{"card", properties.name},
+                 {"multiprocessors", properties.multiProcessorCount},
+                 {"driver_api", driver},
+                 {"log2_elements", log2_elements},
+                 {"lines", json::array()}};
+
+  Bench bench(std::size_t{8} << log2_elements);
+  bench.replays = replays;
+  for (const Type& type : types) {
+    if (!wanted(scalars, type.name)) continue;
+    require(papillon::perf::fill_normal(bench.x, std::size_t{1} << log2_elements, type.dtype, bench.stream));
+    if (wanted(tables, "cold")) {
+      for (int k = first_k; k <= last_k; ++k)
+        result["lines"].push_back(bench.measure("cold", type, std::int64_t{1} << (log2_elements - k),
+                                                std::int64_t{1} << k, 2, peers));
+    }
+    if (wanted(tables, "hot") && type.dtype == 2) {
+      for (const std::int64_t rows : {1, 1024, 16384, 65536, 524288, 2097152})
+        result["lines"].push_back(bench.measure("hot", type, rows, 128, rows <= 65536 ? 100 : 4, peers));
+    }
+    if (wanted(tables, "batch") && type.dtype == 0) {
+      for (const int k : {10, 12, 14, 15})
+        result["lines"].push_back(bench.measure("batch", type, 128, std::int64_t{1} << k, 100, peers));
+    }
+  }
+  if (!json_path.empty()) std::ofstream(json_path) << result.dump(1) << "\n";
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "papillon-perf-gpu: %s\n", error.what());
+  return 1;
+}

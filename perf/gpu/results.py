@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The figures of papillon-perf-gpu and of the peers, read for the charts and the report."""
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "perf" / "results" / "h200"
+SCALARS = ["bf16", "f16", "f32", "i32", "f64"]
+
+
+def latest() -> Path:
+    """The newest results: their names end in a date."""
+    return max(FOLDER.glob("one_pass_*.json"))
+
+
+def load(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def peers() -> dict:
+    return load(FOLDER / "peers.json")
+
+
+def lines(results: dict, table: str, scalar: str | None = None) -> list[dict]:
+    return [l for l in results["lines"] if l["table"] == table and scalar in (None, l["scalar"])]
+
+
+def cold_goal(n: int) -> float:
+    return 0.97 if n <= 8192 else 0.95
+
+
+HOT_GOALS_US = {1: 1.5, 1024: 1.7, 16384: 2.7, 65536: 6.5, 524288: 67, 2097152: 262}
+BATCH_GOAL = 1.3  # times the copy

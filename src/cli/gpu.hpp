@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "papillon/core/scalar.hpp"
+#include "papillon/core/tensor.hpp"
+#include "papillon/hadamard_options.hpp"
+
+// What the command asks of the CUDA backend; all of it also answers in builds without one.
+namespace papillon::cli {
+
+/// Empty when the CUDA backend can run; else why not, in one sentence.
+std::string why_no_gpu();
+
+/// The GPUs that the driver finds, described in a few words each.
+std::vector<std::string> gpu_names();
+
+/// Transforms an array in host memory in place on the GPU. Throws when `why_no_gpu` has something to say.
+void hadamard_on_gpu(const TensorDescriptor& array, const HadamardOptions& options);
+
+/// How the backend would carry out a transform.
+struct GpuPlan {
+  int passes = 0;    ///< over memory; 0 when the backend is not there
+  std::string text;  ///< the kernels, in lines that end in a line break
+};
+
+/// The plan for `rows` dense rows of n points on compute capability `major`.0.
+GpuPlan plan_on_gpu(ScalarType type, std::int64_t n, std::int64_t rows, int major);
+
+}  // namespace papillon::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "papillon/core/hadamard_problem.hpp"
+#include "papillon/core/tensor.hpp"
+#include "papillon/hadamard_options.hpp"
+
+// CUDA's own declaration, so that this header needs none of CUDA's.
+typedef struct CUstream_st* cudaStream_t;
+
+namespace papillon {
+
+namespace cuda {
+// The backend, Papillon::cuda.
+void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
+std::size_t workspace_bytes(const detail::HadamardProblem& problem);
+std::string why_unavailable();
+}  // namespace cuda
+
+/// An array in device memory as std::mdspan (or anything like it) describes one: `data_handle()`, `rank()`,
+/// `extent(d)` and `stride(d)` in elements.
+template <class T>
+concept DeviceTensor = requires(const T& tensor) {
+  typename T::element_type;
+  { tensor.data_handle() } -> std::convertible_to<const typename T::element_type*>;
+  { tensor.rank() } -> std::convertible_to<std::size_t>;
+  { tensor.extent(0) } -> std::convertible_to<std::int64_t>;
+  { tensor.stride(0) } -> std::convertible_to<std::int64_t>;
+} && Scalar<std::remove_const_t<typename T::element_type>>;
+
+namespace detail {
+
+template <DeviceTensor T>
+auto describe_device_tensor(const T& tensor) {
+  using Element = typename T::element_type;
+  using Pointer = std::conditional_t<std::is_const_v<Element>, const void*, void*>;
+  static_assert(T::rank() <= max_rank, "papillon: ranks up to 8 are taken");
+  BasicTensorDescriptor<Pointer> result{tensor.data_handle(),
+                                        scalar_type_of<std::remove_const_t<Element>>,
+                                        static_cast<int>(tensor.rank()),
+                                        {},
+                                        {}};
+  for (int d = 0; d < result.rank; ++d) {
+    result.extents[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(tensor.extent(d));
+    result.strides[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(tensor.stride(d));
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The fast Hadamard transform of arrays in device memory, enqueued on `stream`, which belongs to the current
+/// device. Contract, bits and errors are those of `papillon::hadamard` for Kokkos execution spaces (see
+/// hadamard.hpp), which this call does not need; the results are the same bits.
+///
+/// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty and
+/// `hadamard_workspace_bytes` above 0 the workspace is allocated and freed on the stream.
+///
+/// Throws std::invalid_argument naming the argument and its value (host pointers and memory of another device
+/// included), std::runtime_error when there is no usable GPU or a launch fails.
+inline void hadamard(cudaStream_t stream, const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                     const HadamardOptions& options = {}) {
+  cuda::hadamard(stream, detail::make_hadamard_problem(x, y, options, false));
+}
+template <DeviceTensor X, DeviceTensor Y>
+void hadamard(cudaStream_t stream, const X& x, const Y& y, const HadamardOptions& options = {}) {
+  static_assert(!std::is_const_v<typename Y::element_type>, "papillon::hadamard: y has const elements");
+  hadamard(stream, ConstTensorDescriptor(detail::describe_device_tensor(x)),
+           detail::describe_device_tensor(y), options);
+}
+
+/// Bytes of workspace that the call needs; 0 for every transform of one pass. Needs no GPU.
+inline std::size_t hadamard_workspace_bytes(cudaStream_t, const ConstTensorDescriptor& x,
+                                            const TensorDescriptor& y, const HadamardOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_hadamard_problem(x, y, options, false));
+}
+
+}  // namespace papillon
