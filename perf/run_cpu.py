@@ -21,8 +21,11 @@ def run(binary, threads, out, extra):
     env = dict(os.environ, OMP_PROC_BIND="false", OMP_NUM_THREADS=str(threads))
     command = [str(binary), f"--kokkos-num-threads={threads}", f"--benchmark_out={raw}", "--benchmark_out_format=json",
                "--benchmark_color=false", *extra]
-    with open(out / f"log-{threads}.txt", "w", encoding="utf-8") as log:
-        subprocess.run(command, env=env, check=True, stdout=log, stderr=subprocess.STDOUT)
+    log = out / f"log-{threads}.txt"
+    with open(log, "w", encoding="utf-8") as stream:
+        status = subprocess.run(command, env=env, check=False, stdout=stream, stderr=subprocess.STDOUT).returncode
+    if status != 0:
+        sys.exit(f"papillon-perf ended with {status}: {log.read_text(errors='replace').strip().splitlines()[-1]}")
     return json.loads(raw.read_text())
 
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes docs/performance.md and docs/images/cpu_ratio.svg from a committed result of perf/run_cpu.py.
+
+    python3 perf/report_cpu.py perf/results/NAME/cpu.json docs
+"""
+import json
+import pathlib
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams["svg.hashsalt"] = "papillon"
+import matplotlib.pyplot as plt  # noqa: E402
+
+SERIES = [("float32/64KiB", "f32, 64 KiB"), ("float32/2MiB", "f32, 2 MiB"), ("float32/64MiB", "f32, 64 MiB"),
+          ("float64/64MiB", "f64, 64 MiB")]
+
+
+def log2_of(case):
+    return int(case.rsplit("^", 1)[1])
+
+
+def chart(result, target):
+    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    for number, (prefix, label) in enumerate(SERIES):
+        cases = sorted((c for c in result["cases"] if c.startswith(prefix + "/")), key=log2_of)
+        entries = [result["cases"][c] for c in cases]
+        lengths = [log2_of(c) for c in cases]
+        axes.plot(lengths, [e["papillon"] for e in entries], "o-", color=f"C{number}", label=f"Papillon, {label}")
+        for peer, style in (("ffht", "s:"), ("fftw", "x:")):
+            points = [(n, e["peers"][peer]) for n, e in zip(lengths, entries) if peer in e["peers"]]
+            if points:
+                axes.plot(*zip(*points), style, color=f"C{number}", alpha=0.6, markersize=4,
+                          label=f"{peer.upper()}, {label}")
+        if prefix.endswith("64MiB"):
+            axes.axhline(max(e["scale"] for e in entries), color=f"C{number}", linewidth=0.8, linestyle="--")
+    axes.set(xlabel="log2 of the transform's length", ylabel="GB/s, read plus written", yscale="log",
+             title=f"One thread, in place: {result['machine']}, {result['instruction_set']} "
+                   f"(dashed: in-place scale loop, 64 MiB)")
+    axes.title.set_fontsize(9)
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend(fontsize=7, ncols=2)
+    figure.savefig(target, metadata={"Date": None})
+
+
+def table(result):
+    peers = sorted({name for entry in result["cases"].values() for name in entry["peers"]})
+    head = ["scalar / data / row", "limit", "Papillon", "of limit", *(p.upper() for p in peers), "goal", "met",
+            "2 threads", "scaling", "limit scales"]
+    rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for case, entry in result["cases"].items():
+        ratio = entry["papillon"] / entry["scale"]
+        cells = [case.replace("^", "\\^"), f"{entry['scale']:.1f}", f"{entry['papillon']:.1f}", f"{ratio:.2f}"]
+        cells += [f"{entry['peers'][p]:.1f}" if p in entry["peers"] else "–" for p in peers]
+        if "element_rate_to_f32" in entry:
+            rate = entry["element_rate_to_f32"]
+            cells += [f"{rate:.2f} of f32's elements (0.60)", "yes" if rate >= 0.6 else "no"]
+        elif entry["goal_value"]:
+            cells += [f"{entry['goal_value']:.1f} ({entry['goal']})", "yes" if entry["papillon"] >= entry["goal_value"] else "no"]
+        else:
+            cells += [entry["goal"], "–"]
+        if "papillon_two_threads" in entry:
+            cells += [f"{entry['papillon_two_threads']:.1f}", f"{entry['papillon_two_threads'] / entry['papillon']:.2f}",
+                      f"{entry['scale_two_threads'] / entry['scale']:.2f}"]
+        else:
+            cells += ["–", "–", "–"]
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def main():
+    source, docs = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    result = json.loads(source.read_text())
+    (docs / "images").mkdir(exist_ok=True)
+    chart(result, docs / "images" / "cpu_ratio.svg")
+    (docs / "performance.md").write_text(f"""# Performance on the CPU
+
+This page is made by `perf/report_cpu.py` from `{source}`; measure your own machine with
+
+```
+tools/devroot cmake --workflow --preset perf
+```
+
+Machine: {result['machine']}, {result['cores']} cores, vectors: {result['instruction_set']}; {result['date']}, commit {result['commit']}.
+All figures are {result['unit']}, contiguous rows, data transformed by H and its inverse in turn through the public call
+`papillon::hadamard`. *Limit* is a plain in-place scale loop over the same bytes in the same run; two passes over data
+in memory cannot exceed 0.50 of it. Peers run in the same program, on one thread, and are checked against the definition
+before they are timed: FFTW computes a 2 x 2 x … discrete Hartley transform (`FFTW_ESTIMATE`); FFHT is
+FALCONN-LIB/FFHT at commit fba727a, loaded with `--plugin`. Rows longer than 2^16 (2^17 in f64) take two passes up to
+2^26 or so and three beyond; 16-bit rows that long are given a workspace for their float sums.
+
+![Rates against length](images/cpu_ratio.svg)
+
+{table(result)}
+""")
+
+
+if __name__ == "__main__":
+    main()
