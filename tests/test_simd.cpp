@@ -79,6 +79,12 @@ bool same_bits(S a, S b) {
   return std::memcmp(&a, &b, sizeof(S)) == 0;
 }
 
+/// Whether no element changed, NaNs included.
+template <class S>
+bool same_memory(const std::vector<S>& a, const std::vector<S>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(S)) == 0);
+}
+
 template <class C>
 C wrapping_add(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
@@ -203,7 +209,7 @@ void check_rows(const RowCase& c) {
   simd::hadamard_rows(x.data(), x.stride, y.data(), y.stride, c.rows, c.log2_n, c.first_bit, scale,
                       scratch.data());
   CHECK(differences(y, y_before, value) == 0);
-  CHECK(std::memcmp(x.storage.data(), x_before.data(), x_before.size() * sizeof(In)) == 0);
+  CHECK(same_memory(x.storage, x_before));
   if constexpr (std::is_same_v<In, Out>) {
     simd::hadamard_rows(x.data(), x.stride, x.data(), x.stride, c.rows, c.log2_n, c.first_bit, scale,
                         scratch.data());
@@ -241,7 +247,7 @@ void check_columns(int log2_n, std::int64_t columns, std::int64_t x_padding, std
   Scratch<C> scratch(simd::hadamard_columns_scratch_elements<In, Out>(log2_n));
   simd::hadamard_columns(x.data(), x.stride, y.data(), y.stride, columns, log2_n, scale, scratch.data());
   CHECK(differences(y, y_before, value) == 0);
-  CHECK(std::memcmp(x.storage.data(), x_before.data(), x_before.size() * sizeof(In)) == 0);
+  CHECK(same_memory(x.storage, x_before));
   if constexpr (std::is_same_v<In, Out>) {
     simd::hadamard_columns(x.data(), x.stride, x.data(), x.stride, columns, log2_n, scale, scratch.data());
     CHECK(differences(x, x_before, value) == 0);
@@ -286,7 +292,7 @@ void check_signed_matrix(int m, std::int64_t columns, std::int64_t padding, std:
   simd::signed_matrix_columns(signs.data(), m, x.data(), x.stride, y.data(), y.stride, columns, scale,
                               scratch.data());
   CHECK(differences(y, y_before, value) == 0);
-  CHECK(std::memcmp(x.storage.data(), x_before.data(), x_before.size() * sizeof(In)) == 0);
+  CHECK(same_memory(x.storage, x_before));
   if constexpr (std::is_same_v<In, Out>) {
     simd::signed_matrix_columns(signs.data(), m, x.data(), x.stride, x.data(), x.stride, columns, scale,
                                 scratch.data());

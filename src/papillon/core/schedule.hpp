@@ -170,7 +170,7 @@ constexpr Schedule make_schedule(Architecture architecture, ScalarType scalar, s
   do {
     PassSchedule pass;
     pass.first_bit = bit;
-    const int left = log2_power - bit;
+    const int left = log2_power > bit ? log2_power - bit : 0;
     const bool rows = bit == 0 && inner == 1;
     // Later passes, and transforms of another axis than the last, work on neighbouring columns.
     const std::int64_t width = rows ? 1 : inner << bit;
