@@ -112,20 +112,25 @@ C wrapping_negate(C a) {
   }
 }
 
-/// H (v) by its recursion: halves first, so the lowest index bit is summed first; blocks of `inner` move as
-/// one.
+/// v <- H v by its recursion: halves first, so the lowest index bit is summed first; blocks of `inner` move
+/// as one.
 template <class C>
-std::vector<C> recursive_hadamard(const std::vector<C>& v, std::size_t inner) {
-  if (v.size() <= inner) return v;
-  const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  const std::vector<C> low = recursive_hadamard(std::vector<C>(v.begin(), middle), inner);
-  const std::vector<C> high = recursive_hadamard(std::vector<C>(middle, v.end()), inner);
-  std::vector<C> result;
-  result.reserve(v.size());
-  for (std::size_t i = 0; i < low.size(); ++i) result.push_back(wrapping_add(low[i], high[i]));
-  for (std::size_t i = 0; i < low.size(); ++i)
-    result.push_back(wrapping_add(low[i], wrapping_negate(high[i])));
-  return result;
+void recurse(C* v, std::size_t size, std::size_t inner) {
+  if (size <= inner) return;
+  const std::size_t half_size = size / 2;
+  recurse(v, half_size, inner);
+  recurse(v + half_size, half_size, inner);
+  for (std::size_t i = 0; i < half_size; ++i) {
+    const C low = v[i];
+    const C high = v[i + half_size];
+    v[i] = wrapping_add(low, high);
+    v[i + half_size] = wrapping_add(low, wrapping_negate(high));
+  }
+}
+template <class C>
+std::vector<C> recursive_hadamard(std::vector<C> v, std::size_t inner) {
+  recurse(v.data(), v.size(), inner);
+  return v;
 }
 
 /// A strided array of rows in a larger allocation, `guard` elements before and after it and between its rows.
