@@ -98,50 +98,20 @@ cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scala
   }
 }
 
-template <class S>
-cudaError_t run_narrow_pass(cudaStream_t stream, const Device& device, const Pass& pass,
-                            const std::int8_t* base, KernelUse* use) {
-  if (pass.source_type == pass.target_type) return launch_pass<S, S>(stream, device, pass, base, use);
-  if (pass.target_type == ScalarType::float32) return launch_pass<S, float>(stream, device, pass, base, use);
-  return launch_pass<float, S>(stream, device, pass, base, use);
-}
-
 cudaError_t run_pass(cudaStream_t stream, const Device& device, const Pass& pass, const std::int8_t* base,
                      KernelUse* use) {
-  const bool narrow_target = size_of(pass.target_type) < size_of(pass.source_type);
-  switch (narrow_target ? pass.target_type : pass.source_type) {
-    case ScalarType::float32:
-      return launch_pass<float, float>(stream, device, pass, base, use);
-    case ScalarType::float64:
-      return launch_pass<double, double>(stream, device, pass, base, use);
-    case ScalarType::int32:
-      return launch_pass<std::int32_t, std::int32_t>(stream, device, pass, base, use);
-    case ScalarType::int64:
-      return launch_pass<std::int64_t, std::int64_t>(stream, device, pass, base, use);
-    case ScalarType::float16:
-      return run_narrow_pass<half>(stream, device, pass, base, use);
-    case ScalarType::bfloat16:
-      return run_narrow_pass<bfloat16>(stream, device, pass, base, use);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return detail::visit_storage(
+      pass, [&]<class In, class Out>() { return launch_pass<In, Out>(stream, device, pass, base, use); });
 }
 
 /// The caller's workspace, or one from the stream's pool, which gets it back in stream order.
 class StreamWorkspace {
  public:
   StreamWorkspace(cudaStream_t stream, const Workspace& given, std::size_t bytes) : stream_(stream) {
-    if (bytes == 0) return;
-    if (given.data == nullptr) {
-      check(cudaMallocAsync(&owned_, bytes, stream), "hadamard: allocating the workspace");
-      data_ = owned_;
-      return;
-    }
-    if (given.bytes < bytes)
-      throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes, " are needed");
-    if (!aligned(given.data))
-      throw_invalid_argument("hadamard", "workspace at ", given.data, " is not aligned to 16 bytes");
-    data_ = given.data;
+    data_ = detail::given_workspace(given, bytes);
+    if (bytes == 0 || data_ != nullptr) return;
+    check(cudaMallocAsync(&owned_, bytes, stream), "hadamard: allocating the workspace");
+    data_ = owned_;
   }
   ~StreamWorkspace() {
     if (owned_ != nullptr) cudaFreeAsync(owned_, stream_);
@@ -224,7 +194,7 @@ void describe_passes(std::ostream& text, const HadamardProblem& problem, int maj
   bool present = false;
   const Device device = described_device(major, present);
   const bool between_wider = needs_workspace(problem, schedule);
-  const ScalarType between = between_wider ? detail::compute_scalar(problem.scalar) : problem.scalar;
+  const ScalarType between = between_wider ? compute_scalar(problem.scalar) : problem.scalar;
   for (int p = 0; p < schedule.pass_count; ++p) {
     const ScalarType from = p == 0 ? problem.scalar : between;
     const ScalarType to = p == schedule.pass_count - 1 ? problem.scalar : between;

@@ -26,8 +26,7 @@ struct Arguments {
 /// Bytes read and written per element over all passes. Sums of 16-bit scalars stay in FP32 between passes.
 std::int64_t bytes_per_element(int passes, ScalarType type) {
   const auto storage = static_cast<std::int64_t>(size_of(type));
-  const bool narrow = type == ScalarType::float16 || type == ScalarType::bfloat16;
-  const std::int64_t between = narrow ? 4 : storage;
+  const auto between = static_cast<std::int64_t>(size_of(compute_scalar(type)));
   return 2 * storage + 2 * between * (passes - 1);
 }
 

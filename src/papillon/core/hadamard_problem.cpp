@@ -193,13 +193,25 @@ Schedule schedule_of(const HadamardProblem& problem, Architecture architecture) 
 }
 
 bool needs_workspace(const HadamardProblem& problem, const Schedule& schedule) {
-  const bool narrow = problem.scalar == ScalarType::float16 || problem.scalar == ScalarType::bfloat16;
+  const bool narrow = compute_scalar(problem.scalar) != problem.scalar;
   return schedule.pass_count > 1 && (narrow || problem.ordering != Ordering::natural);
 }
 
 std::int64_t workspace_columns(const HadamardProblem& problem) {
   constexpr std::int64_t most = 64;  // enough for whole cache lines, whatever the scalar
   return std::min(problem.fold.inner.extent, most);
+}
+
+void* given_workspace(const Workspace& workspace, std::size_t bytes) {
+  if (bytes == 0 || workspace.data == nullptr) return nullptr;
+  if (workspace.bytes < bytes) {
+    throw_invalid_argument(operator_name, "workspace has ", workspace.bytes, " bytes but ", bytes,
+                           " are needed");
+  }
+  if (reinterpret_cast<std::uintptr_t>(workspace.data) % 16 != 0) {
+    throw_invalid_argument(operator_name, "workspace at ", workspace.data, " is not aligned to 16 bytes");
+  }
+  return workspace.data;
 }
 
 std::size_t workspace_bytes(const HadamardProblem& problem, const Schedule& schedule) {

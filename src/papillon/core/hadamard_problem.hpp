@@ -46,6 +46,10 @@ bool needs_workspace(const HadamardProblem& problem, const Schedule& schedule);
 /// Inner columns that are worked on at once when a workspace is needed.
 std::int64_t workspace_columns(const HadamardProblem& problem);
 
+/// The memory that the caller gave, or null where none was given or none is needed. Throws
+/// std::invalid_argument when it is smaller than `bytes` or not aligned to 16.
+void* given_workspace(const Workspace& workspace, std::size_t bytes);
+
 /// Bytes of workspace for a problem; 0 when none is needed. Independent of the batch.
 std::size_t workspace_bytes(const HadamardProblem& problem, const Schedule& schedule);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <type_traits>
 
 #include "papillon/core/fold.hpp"
 #include "papillon/core/hadamard_problem.hpp"
@@ -59,6 +61,36 @@ struct Pass {
   }
 };
 
+/// visit.operator()<In, Out>() for the storage types of a pass: equal ones, or a 16-bit type on one side and
+/// float on the other.
+template <class Visit>
+auto visit_storage(const Pass& pass, const Visit& visit) {
+  const auto narrow = [&]<class S>(std::type_identity<S>) {
+    if (pass.source_type == pass.target_type) return visit.template operator()<S, S>();
+    if (pass.target_type == ScalarType::float32) return visit.template operator()<S, float>();
+    return visit.template operator()<float, S>();
+  };
+  const bool narrow_target = size_of(pass.target_type) < size_of(pass.source_type);
+  switch (narrow_target ? pass.target_type : pass.source_type) {
+    case ScalarType::float32:
+      return visit.template operator()<float, float>();
+    case ScalarType::float64:
+      return visit.template operator()<double, double>();
+    case ScalarType::int32:
+      return visit.template operator()<std::int32_t, std::int32_t>();
+    case ScalarType::int64:
+      return visit.template operator()<std::int64_t, std::int64_t>();
+    case ScalarType::float16:
+      return narrow(std::type_identity<half>{});
+    case ScalarType::bfloat16:
+      return narrow(std::type_identity<bfloat16>{});
+    case ScalarType::complex64:
+    case ScalarType::complex128:
+      break;  // folded into reals before passes are made
+  }
+  throw std::logic_error("papillon: a pass over a scalar that is not real");
+}
+
 /// Cuts pass number `index` of `schedule` out of `whole`, the fold of the whole axis with the source's and
 /// the target's strides.
 Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int index, const Fold& whole,
@@ -68,10 +100,6 @@ template <class Pointer>
 Pointer advanced(Pointer data, std::int64_t elements, ScalarType type) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
   return static_cast<Byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
-}
-
-constexpr ScalarType compute_scalar(ScalarType real) {
-  return real == ScalarType::float16 || real == ScalarType::bfloat16 ? ScalarType::float32 : real;
 }
 
 /// Calls `run(pass)` for every pass of the problem, in order. Without need of a workspace the first pass goes

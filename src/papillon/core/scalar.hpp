@@ -82,6 +82,11 @@ constexpr ScalarType real_of(ScalarType type) {
   return type;
 }
 
+/// The scalar that sums of `real` are formed in: float32 for 16-bit storage, `real` itself otherwise.
+constexpr ScalarType compute_scalar(ScalarType real) {
+  return real == ScalarType::float16 || real == ScalarType::bfloat16 ? ScalarType::float32 : real;
+}
+
 /// `compute_type<S>` is what sums of S are formed in: float for 16-bit storage, S itself otherwise.
 template <class S>
 struct ComputeType {

@@ -127,9 +127,7 @@ constexpr int floor_log2(std::uint64_t value) {
   return result;
 }
 
-constexpr std::size_t compute_bytes_of(ScalarType real) {
-  return real == ScalarType::float16 || real == ScalarType::bfloat16 ? 4 : size_of(real);
-}
+constexpr std::size_t compute_bytes_of(ScalarType real) { return size_of(compute_scalar(real)); }
 
 /// Splits the bits of one pass over the levels that a tile reaches.
 constexpr void set_groups(PassSchedule& pass, const ScheduleLimits& limits, std::size_t compute_bytes) {

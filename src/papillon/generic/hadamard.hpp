@@ -4,11 +4,8 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <new>
 
-#include "papillon/core/errors.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/pass.hpp"
 #include "papillon/generic/host_pass.hpp"
@@ -63,18 +60,8 @@ template <class ExecutionSpace>
 class WorkspaceHolder {
  public:
   WorkspaceHolder(const ExecutionSpace& space, const Workspace& given, std::size_t bytes) {
-    if (bytes == 0) return;
-    if (given.data != nullptr) {
-      if (given.bytes < bytes) {
-        throw_invalid_argument("hadamard", "workspace has ", given.bytes, " bytes but ", bytes,
-                               " are needed");
-      }
-      if (reinterpret_cast<std::uintptr_t>(given.data) % 16 != 0) {
-        throw_invalid_argument("hadamard", "workspace at ", given.data, " is not aligned to 16 bytes");
-      }
-      data_ = given.data;
-      return;
-    }
+    data_ = detail::given_workspace(given, bytes);
+    if (bytes == 0 || data_ != nullptr) return;
     owned_ = Kokkos::View<char*, typename ExecutionSpace::memory_space>(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "papillon::hadamard workspace"), bytes);
     data_ = owned_.data();

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "papillon/core/arithmetic.hpp"
 #include "papillon/generic/base_signs.hpp"
 #include "papillon/generic/simd/kernels.hpp"
 #include "papillon/generic/thread_scratch.hpp"
@@ -16,6 +17,7 @@
 namespace papillon::generic {
 namespace {
 
+using detail::negated;
 using detail::SignVector;
 
 /// Bytes that a tile should move at least: enough to make the cost of handing it out small.
@@ -44,7 +46,7 @@ HostTiling make_host_tiling(const Pass& pass) {
   const Fold& fold = pass.fold;
   const auto bytes = static_cast<std::int64_t>(
       size_of(narrower(pass.source_type, pass.target_type) ? pass.target_type : pass.source_type));
-  const auto compute = static_cast<std::int64_t>(size_of(detail::compute_scalar(pass.source_type)));
+  const auto compute = static_cast<std::int64_t>(size_of(compute_scalar(pass.source_type)));
   const std::int64_t length = pass.length();
   const std::int64_t block = std::int64_t{1} << pass.bits;
   const std::int64_t inner = fold.inner.extent;
@@ -114,15 +116,6 @@ Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   tile.inner = std::min(tiling.inner_step, fold.inner.extent - first_inner);
   if (fold.outer_rank > 0) tile.step = fold.outer[fold.outer_rank - 1];
   return tile;
-}
-
-template <class C>
-C negated(C value) {
-  if constexpr (std::is_integral_v<C>) {
-    return static_cast<C>(std::make_unsigned_t<C>{0} - static_cast<std::make_unsigned_t<C>>(value));
-  } else {
-    return -value;
-  }
 }
 
 template <class C>
@@ -484,36 +477,10 @@ void run(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   }
 }
 
-/// 16-bit storage on either side or both; float in between is handled by the caller.
-template <class S>
-void run_narrow(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
-  if (pass.source_type == pass.target_type) return run<S, S>(pass, tiling, index);
-  if (pass.target_type == ScalarType::float32) return run<S, float>(pass, tiling, index);
-  return run<float, S>(pass, tiling, index);
-}
-
 }  // namespace
 
 void run_host_tile(const Pass& pass, const HostTiling& tiling, std::int64_t tile) {
-  const ScalarType narrow =
-      narrower(pass.target_type, pass.source_type) ? pass.target_type : pass.source_type;
-  switch (narrow) {
-    case ScalarType::float32:
-      return run<float, float>(pass, tiling, tile);
-    case ScalarType::float64:
-      return run<double, double>(pass, tiling, tile);
-    case ScalarType::int32:
-      return run<std::int32_t, std::int32_t>(pass, tiling, tile);
-    case ScalarType::int64:
-      return run<std::int64_t, std::int64_t>(pass, tiling, tile);
-    case ScalarType::float16:
-      return run_narrow<half>(pass, tiling, tile);
-    case ScalarType::bfloat16:
-      return run_narrow<bfloat16>(pass, tiling, tile);
-    case ScalarType::complex64:
-    case ScalarType::complex128:
-      break;  // folded into reals before passes are made
-  }
+  detail::visit_storage(pass, [&]<class In, class Out>() { run<In, Out>(pass, tiling, tile); });
 }
 
 }  // namespace papillon::generic

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "papillon/core/arithmetic.hpp"
 #include "papillon/core/pass.hpp"
 
 namespace papillon::generic {
@@ -69,7 +70,7 @@ class TeamPass {
       const std::int64_t i = first_column + index % columns;
       const C value = static_cast<C>(source[j * axis.x_stride + i * inner.x_stride]);
       const bool flip = pass_.in.any() && pass_.in.negative(position(origin, j, i));
-      values[index] = flip ? negated(value) : value;
+      values[index] = flip ? detail::negated(value) : value;
     });
 
     // The power-of-two part, lowest bit first: pairs at distance `half` within blocks of 2 * half.
@@ -79,8 +80,8 @@ class TeamPass {
         const std::int64_t low = index / half * 2 * half + index % half;
         const C a = values[low];
         const C b = values[low + half];
-        values[low] = sum(a, b);
-        values[low + half] = difference(a, b);
+        values[low] = detail::sum(a, b);
+        values[low + half] = detail::difference(a, b);
       });
     }
 
@@ -95,15 +96,15 @@ class TeamPass {
         const std::int8_t* row = base_ + j / block * (pass_.transpose ? 1 : pass_.m);
         const std::int64_t step = pass_.transpose ? pass_.m : 1;
         const C* column = values + (j % block) * columns + index % columns;
-        value = row[0] < 0 ? negated(column[0]) : column[0];
+        value = row[0] < 0 ? detail::negated(column[0]) : column[0];
         for (std::int64_t q = 1; q < pass_.m; ++q) {
           const C term = column[q * block * columns];
-          value = row[q * step] < 0 ? difference(value, term) : sum(value, term);
+          value = row[q * step] < 0 ? detail::difference(value, term) : detail::sum(value, term);
         }
       }
-      value = product(value, scale_);
+      value = detail::product(value, scale_);
       const std::int64_t p = position(origin, j, i);
-      if (pass_.out.any() && pass_.out.negative(pass_.output_position(p))) value = negated(value);
+      if (pass_.out.any() && pass_.out.negative(pass_.output_position(p))) value = detail::negated(value);
       target[pass_.target_offset(j * axis.y_stride + i * inner.y_stride, p)] = static_cast<Out>(value);
     });
   }
@@ -121,26 +122,6 @@ class TeamPass {
     return origin.position + j * pass_.fold.axis.position_step + i * pass_.fold.inner.position_step;
   }
 
-  // Integers wrap, which signed arithmetic in C++ does not.
-  using Wrapping =
-      typename std::conditional_t<std::is_integral_v<C>, std::make_unsigned<C>, std::type_identity<C>>::type;
-  KOKKOS_FUNCTION static C sum(C a, C b) {
-    return static_cast<C>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
-  }
-  KOKKOS_FUNCTION static C difference(C a, C b) {
-    return static_cast<C>(static_cast<Wrapping>(a) - static_cast<Wrapping>(b));
-  }
-  KOKKOS_FUNCTION static C product(C a, C b) {
-    return static_cast<C>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
-  }
-  KOKKOS_FUNCTION static C negated(C a) {
-    if constexpr (std::is_integral_v<C>) {
-      return difference(C{0}, a);
-    } else {
-      return -a;
-    }
-  }
-
   Pass pass_;
   const std::int8_t* base_;
   std::int64_t length_;
@@ -155,37 +136,8 @@ class TeamPass {
 /// Runs one pass with the team kernel, whatever its storage types.
 template <class ExecutionSpace>
 void run_team_pass(const ExecutionSpace& space, const Pass& pass, const std::int8_t* base) {
-  const auto launch = [&]<class In, class Out>(std::type_identity<In>, std::type_identity<Out>) {
-    TeamPass<ExecutionSpace, In, Out>(pass, base).launch(space);
-  };
-  const auto narrow = [&]<class S>(std::type_identity<S> s) {
-    const std::type_identity<float> wide;
-    if (pass.source_type == pass.target_type) {
-      launch(s, s);
-    } else if (pass.target_type == ScalarType::float32) {
-      launch(s, wide);
-    } else {
-      launch(wide, s);
-    }
-  };
-  const bool narrow_target = size_of(pass.target_type) < size_of(pass.source_type);
-  switch (narrow_target ? pass.target_type : pass.source_type) {
-    case ScalarType::float32:
-      return launch(std::type_identity<float>{}, std::type_identity<float>{});
-    case ScalarType::float64:
-      return launch(std::type_identity<double>{}, std::type_identity<double>{});
-    case ScalarType::int32:
-      return launch(std::type_identity<std::int32_t>{}, std::type_identity<std::int32_t>{});
-    case ScalarType::int64:
-      return launch(std::type_identity<std::int64_t>{}, std::type_identity<std::int64_t>{});
-    case ScalarType::float16:
-      return narrow(std::type_identity<half>{});
-    case ScalarType::bfloat16:
-      return narrow(std::type_identity<bfloat16>{});
-    case ScalarType::complex64:
-    case ScalarType::complex128:
-      break;  // folded into reals before passes are made
-  }
+  detail::visit_storage(
+      pass, [&]<class In, class Out>() { TeamPass<ExecutionSpace, In, Out>(pass, base).launch(space); });
 }
 
 }  // namespace papillon::generic
