@@ -96,6 +96,33 @@ TEST_CASE_TEMPLATE("hadamard: long orderings and signs, bit for bit", T, PAPILLO
   });
 }
 
+// Batches larger than the cache go through all passes block by block; the last block is a short one.
+TEST_CASE_TEMPLATE("hadamard: batches of long transforms, bit for bit", T, float, double, std::int32_t,
+                   std::complex<float>, papillon::half) {
+  for_each_space([](const auto& space) {
+    for (const bool in_place : {false, true}) {
+      check_long<T>(space, {11, std::int64_t{1} << 17}, {.norm = usual<T>}, in_place);
+      check_long<T>(space, {3, 2, std::int64_t{12} << 14}, {.norm = usual<T>}, in_place);
+      check_long<T>(space, {5, std::int64_t{1} << 14, 20}, {.norm = usual<T>, .axis = 1}, in_place);
+    }
+  });
+}
+
+TEST_CASE("hadamard: batches of long strided transforms, bit for bit") {
+  for_each_space([](const auto& space) {
+    const Shape shape{5, std::int64_t{1} << 18};
+    const HadamardOptions options{.norm = Normalization::ortho};
+    const auto values = random_values<float>(volume(shape), 37u);
+    const auto expected = reference(shape, values, options);
+    for (const auto memory : {Memory::column_major, Memory::strided, Memory::reversed}) {
+      INFO(to_string(memory));
+      check_same(transform(space, shape, values, options, memory, Memory::row_major), expected);
+      check_same(transform(space, shape, values, options, Memory::row_major, memory), expected);
+      check_same(transform_in_place(space, shape, values, options, memory), expected);
+    }
+  });
+}
+
 // Long rows and columns that are not dense: the passes must step as the caller's strides say.
 TEST_CASE_TEMPLATE("hadamard: long strided transforms, bit for bit", T, float, papillon::half,
                    std::complex<double>) {

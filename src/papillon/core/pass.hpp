@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 
@@ -102,22 +103,27 @@ Pointer advanced(Pointer data, std::int64_t elements, ScalarType type) {
   return static_cast<Byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
 }
 
-/// Calls `run(pass)` for every pass of the problem, in order. Without need of a workspace the first pass goes
-/// from x to y and the others work in place on y. With one, transforms are done one outer index (and one
-/// group of inner columns) at a time, the intermediate results staying in `workspace` in the compute type.
+/// Calls `run(passes)` for every sweep of the problem: passes that follow one another over the same data.
+/// Without need of a workspace there is one sweep; its first pass goes from x to y and the others work in place
+/// on y. With one, transforms are done one outer index (and one group of inner columns) a sweep, the
+/// intermediate results staying in `workspace` in the compute type.
 template <class Run>
-void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
+void for_each_sweep(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
   const ScalarType scalar = problem.scalar;
+  const auto count = static_cast<std::size_t>(schedule.pass_count);
+  Pass passes[Schedule::max_passes];
   if (!needs_workspace(problem, schedule)) {
     Fold fold = problem.fold;
     const void* source = problem.x;
-    for (int p = 0; p < schedule.pass_count; ++p) {
-      run(make_pass(problem, schedule, p, fold, source, scalar, problem.y, scalar));
+    for (std::size_t p = 0; p < count; ++p) {
+      passes[p] =
+          make_pass(problem, schedule, static_cast<int>(p), fold, source, scalar, problem.y, scalar);
       source = problem.y;
       fold.axis.x_stride = fold.axis.y_stride;
       fold.inner.x_stride = fold.inner.y_stride;
       for (Dimension& dimension : fold.outer) dimension.x_stride = dimension.y_stride;
     }
+    run(std::span<const Pass>(passes, count));
     return;
   }
   const ScalarType compute = compute_scalar(scalar);
@@ -132,17 +138,26 @@ void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, voi
       const Dimension& column = problem.fold.inner;
       const void* x = advanced(problem.x, offset.x + i * column.x_stride, scalar);
       void* y = advanced(problem.y, offset.y + i * column.y_stride, scalar);
-      for (int p = 0; p < schedule.pass_count; ++p) {
+      for (std::size_t p = 0; p < count; ++p) {
         const bool first = p == 0;
-        const bool last = p == schedule.pass_count - 1;
+        const bool last = p == count - 1;
         Fold fold;
         fold.axis = {axis.extent, first ? axis.x_stride : width, last ? axis.y_stride : width, 1};
         fold.inner = {width, first ? column.x_stride : 1, last ? column.y_stride : 1, 0};
-        run(make_pass(problem, schedule, p, fold, first ? x : workspace, first ? scalar : compute,
-                      last ? y : workspace, last ? scalar : compute));
+        passes[p] = make_pass(problem, schedule, static_cast<int>(p), fold, first ? x : workspace,
+                              first ? scalar : compute, last ? y : workspace, last ? scalar : compute);
       }
+      run(std::span<const Pass>(passes, count));
     }
   }
+}
+
+/// Calls `run(pass)` for every pass of the problem, in order.
+template <class Run>
+void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
+  for_each_sweep(problem, schedule, workspace, [&](std::span<const Pass> passes) {
+    for (const Pass& pass : passes) run(pass);
+  });
 }
 
 }  // namespace papillon::detail

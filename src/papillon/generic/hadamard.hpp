@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/pass.hpp"
-#include "papillon/generic/host_pass.hpp"
+#include "papillon/generic/host_sweep.hpp"
 #include "papillon/generic/team_pass.hpp"
 #include "papillon/orders.hpp"
 
@@ -20,21 +21,6 @@ template <class ExecutionSpace>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
     std::is_same_v<typename ExecutionSpace::memory_space, Kokkos::HostSpace>;
-
-/// Bytes below which sharing work among threads costs more than it gains: starting a team takes about 3 µs.
-inline constexpr std::int64_t serial_bytes = std::int64_t{96} << 10;
-
-template <class ExecutionSpace>
-void run_host_pass(const ExecutionSpace& space, const Pass& pass) {
-  const HostTiling tiling = make_host_tiling(pass);
-  if (tiling.tiles == 1 || tiling.tiles * tiling.tile_bytes <= serial_bytes) {
-    for (std::int64_t tile = 0; tile < tiling.tiles; ++tile) run_host_tile(pass, tiling, tile);
-    return;
-  }
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for("papillon::hadamard", Policy(space, 0, tiling.tiles),
-                       [&](std::int64_t tile) { run_host_tile(pass, tiling, tile); });
-}
 
 /// The order-m matrix in the memory of a device, copied there at its first use and kept until Kokkos ends.
 template <class MemorySpace>
@@ -82,7 +68,8 @@ void run_hadamard(const ExecutionSpace& space, const detail::HadamardProblem& pr
   const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace,
                                                   workspace_bytes(problem, schedule));
   if constexpr (Vector) {
-    for_each_pass(problem, schedule, workspace.data(), [&](const Pass& pass) { run_host_pass(space, pass); });
+    for_each_sweep(problem, schedule, workspace.data(),
+                   [&](std::span<const Pass> passes) { run_host_sweep(space, passes); });
   } else {
     const std::int8_t* base = nullptr;
     if (problem.m > 1) base = device_base_matrix<typename ExecutionSpace::memory_space>(problem.m);

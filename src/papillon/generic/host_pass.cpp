@@ -24,6 +24,9 @@ using detail::SignVector;
 constexpr std::int64_t tile_target_bytes = std::int64_t{128} << 10;
 /// Bytes of gathered scratch, beside the kernels' own.
 constexpr std::int64_t gather_bytes = std::int64_t{256} << 10;
+/// What a block that several passes work on may take of the last-level cache, which neighbours share: half of
+/// the 32 MiB of the measured machine.
+constexpr std::int64_t sweep_cache_bytes = std::int64_t{4} << 20;
 /// Columns below which vector kernels run mostly empty.
 constexpr std::int64_t full_columns = 16;
 
@@ -38,11 +41,18 @@ int packed_bits(const Fold& fold) {
   return std::countr_zero(static_cast<std::uint64_t>(inner));
 }
 
+/// Indices of the fastest outer index.
+std::int64_t batch_extent(const Fold& fold) {
+  return fold.outer_rank > 0 ? fold.outer[fold.outer_rank - 1].extent : 1;
+}
+
 bool narrower(ScalarType a, ScalarType b) { return size_of(a) < size_of(b); }
 
 }  // namespace
 
-HostTiling make_host_tiling(const Pass& pass) {
+HostTiling make_host_tiling(const Pass& pass) { return make_host_tiling(pass, 0, batch_extent(pass.fold)); }
+
+HostTiling make_host_tiling(const Pass& pass, std::int64_t first_batch, std::int64_t batch) {
   const Fold& fold = pass.fold;
   const auto bytes = static_cast<std::int64_t>(
       size_of(narrower(pass.source_type, pass.target_type) ? pass.target_type : pass.source_type));
@@ -52,7 +62,8 @@ HostTiling make_host_tiling(const Pass& pass) {
   const std::int64_t inner = fold.inner.extent;
 
   HostTiling tiling;
-  tiling.batch = fold.outer_rank > 0 ? fold.outer[fold.outer_rank - 1].extent : 1;
+  tiling.first_batch = first_batch;
+  tiling.batch = batch;
   const int packed = pass.plain() ? packed_bits(fold) : -1;
   const bool contiguous_inner = fold.inner.x_stride == 1 && fold.inner.y_stride == 1;
   if (packed >= 0 && length > 1 && (pass.m == 1 || block * inner >= full_columns) &&
@@ -83,9 +94,28 @@ HostTiling make_host_tiling(const Pass& pass) {
   tiling.batch_step = std::clamp<std::int64_t>(tiling.batch_step, 1, tiling.batch);
   tiling.batch_tiles = ceil_div(tiling.batch, tiling.batch_step);
   tiling.inner_tiles = ceil_div(inner, tiling.inner_step);
-  tiling.tiles = fold.outer_count() / tiling.batch * tiling.batch_tiles * tiling.inner_tiles;
+  tiling.tiles = fold.outer_count() / batch_extent(fold) * tiling.batch_tiles * tiling.inner_tiles;
   tiling.tile_bytes = length * tiling.inner_step * tiling.batch_step * bytes;
   return tiling;
+}
+
+bool blocks_nest(std::span<const Pass> passes) {
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    const Fold& fold = passes[p].fold;
+    if (fold.outer_rank > 1) return false;  // the blocks of a pass need not be numbered in the same order
+    if (p == 0) continue;
+    const Fold& before = passes[p - 1].fold;
+    if (before.outer_count() % fold.outer_count() != 0) return false;
+    const std::int64_t ratio = before.outer_count() / fold.outer_count();
+    if (fold.outer_rank == 1 && fold.outer[0].x_stride != ratio * before.outer[0].y_stride) return false;
+  }
+  return true;
+}
+
+std::int64_t outer_indices_in_cache(const Pass& pass) {
+  const auto size = static_cast<std::int64_t>(
+      size_of(narrower(pass.source_type, pass.target_type) ? pass.target_type : pass.source_type));
+  return std::max<std::int64_t>(1, sweep_cache_bytes / size / pass.length() / pass.fold.inner.extent);
 }
 
 namespace {
@@ -104,7 +134,7 @@ Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   const std::int64_t rest = index / tiling.inner_tiles;
   const std::int64_t first_batch = rest % tiling.batch_tiles * tiling.batch_step;
   const std::int64_t outer = rest / tiling.batch_tiles;
-  const Offset offset = fold.outer_offset(outer * tiling.batch + first_batch);
+  const Offset offset = fold.outer_offset(outer * batch_extent(fold) + tiling.first_batch + first_batch);
   const std::int64_t first_inner = inner_tile * tiling.inner_step;
   Tile tile{};
   tile.x = offset.x + first_inner * fold.inner.x_stride;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#define PAPILLON_SIMD_WITH_BFLOAT16
 #include "papillon/generic/simd/targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "papillon/generic/simd/kernels_bfloat16.cpp"
