@@ -24,6 +24,19 @@ class RelaxedCapture {
 
 }  // namespace
 
+SmallBase small_base(std::int64_t m, bool transpose) {
+  SmallBase base{};
+  if (m <= 1 || m > SmallBase::max_order) return base;
+  const auto& entries = detail::base_matrix(m);
+  for (std::int64_t p = 0; p < m; ++p) {
+    for (std::int64_t q = 0; q < m; ++q) {
+      if (entries[static_cast<std::size_t>(transpose ? q * m + p : p * m + q)] < 0)
+        base.rows[p] |= std::uint64_t{1} << q;
+    }
+  }
+  return base;
+}
+
 const std::int8_t* device_base_matrix(const Device& device, std::int64_t m) {
   static std::mutex mutex;
   static std::map<std::pair<int, std::int64_t>, const std::int8_t*> tables;

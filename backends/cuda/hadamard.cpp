@@ -22,7 +22,9 @@ namespace {
 using detail::HadamardProblem;
 using detail::Pass;
 
-/// Shared memory that a block has on every architecture these kernels run on (227 KiB), less a reserve.
+/// Shared memory that a block has on every architecture these kernels run on.
+constexpr std::int64_t largest_block = 227 << 10;
+/// The same less a reserve: what the pass kernel takes for a tile.
 constexpr std::int64_t largest_tile = 220 << 10;
 
 /// One pass while a transform fits the shared memory of a block; else the passes of the generic layer.
@@ -54,12 +56,9 @@ RowTuning tuning_of(const HadamardProblem& problem, int major = 9) {
 
 bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
-/// The problem as one that the row kernels take, if it is one: contiguous rows of a power of two, natural
-/// order, no signs, 16-byte aligned.
-std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
+/// The problem as contiguous rows, if its axis is that and no more than one index is left beside it.
+std::optional<RowProblem> contiguous_rows(const HadamardProblem& problem) {
   const Fold& fold = problem.fold;
-  if (problem.m != 1 || problem.has_signs() || problem.ordering != Ordering::natural) return {};
-  if (problem.scalar == ScalarType::int64 || problem.log2_power < 1) return {};
   if (fold.inner.extent != 1 || fold.outer_rank > 1 || fold.axis.x_stride != 1 || fold.axis.y_stride != 1)
     return {};
   const std::int64_t n = problem.n();
@@ -69,15 +68,43 @@ std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
     rows.x_stride = fold.outer[0].x_stride;
     rows.y_stride = fold.outer[0].y_stride;
   }
+  return rows;
+}
+
+/// The problem as one that the fastest row kernels take, if it is one: contiguous rows of a power of two,
+/// natural order, no signs, 16-byte aligned.
+std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
+  if (problem.m != 1 || problem.has_signs() || problem.ordering != Ordering::natural) return {};
+  if (problem.scalar == ScalarType::int64 || problem.log2_power < 1) return {};
+  const auto rows = contiguous_rows(problem);
+  if (!rows) return {};
+  const std::int64_t n = problem.n();
   const RowTuning tuning = tuning_of(problem);
   if (tuning.family == Family::pass) return {};
   const auto bytes = static_cast<std::int64_t>(size_of(problem.scalar));
-  const bool dense = rows.x_stride == n && rows.y_stride == n;
+  const bool dense = rows->x_stride == n && rows->y_stride == n;
   const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);
   if (several && !dense) return {};
   if (!aligned(problem.x) || !aligned(problem.y)) return {};
-  if (!dense && (rows.x_stride * bytes % 16 != 0 || rows.y_stride * bytes % 16 != 0)) return {};
+  if (!dense && (rows->x_stride * bytes % 16 != 0 || rows->y_stride * bytes % 16 != 0)) return {};
   return rows;
+}
+
+/// The problem as one for shared_rows, if a row of it fits the shared memory of a block.
+std::optional<SharedRowProblem> as_shared_rows(const HadamardProblem& problem) {
+  if (!has_shared_rows(problem.m)) return {};
+  const auto rows = contiguous_rows(problem);
+  if (!rows) return {};
+  if (shared_rows_bytes(static_cast<int>(size_of(problem.scalar)),
+                        static_cast<int>(detail::compute_bytes_of(problem.scalar)), problem.m, rows->k,
+                        1) > largest_block) {
+    return {};
+  }
+  SharedRowProblem shared{*rows, problem.m, problem.transpose, {}, {}, problem.ordering};
+  const detail::SignVector signs{problem.signs.values.data(), problem.signs.seed.value_or(0),
+                                 problem.signs.seed.has_value()};
+  (problem.signs.side == SignSide::input ? shared.in : shared.out) = signs;
+  return shared;
 }
 
 cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scalar, const RowProblem& rows,
@@ -93,6 +120,26 @@ cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scala
       return launch_rows<bfloat16>(stream, device, rows, use);
     case ScalarType::int32:
       return launch_rows<std::int32_t>(stream, device, rows, use);
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+cudaError_t run_shared_rows(cudaStream_t stream, const Device& device, ScalarType scalar,
+                            const SharedRowProblem& rows, KernelUse* use) {
+  switch (scalar) {
+    case ScalarType::float32:
+      return launch_shared_rows<float>(stream, device, rows, use);
+    case ScalarType::float64:
+      return launch_shared_rows<double>(stream, device, rows, use);
+    case ScalarType::float16:
+      return launch_shared_rows<half>(stream, device, rows, use);
+    case ScalarType::bfloat16:
+      return launch_shared_rows<bfloat16>(stream, device, rows, use);
+    case ScalarType::int32:
+      return launch_shared_rows<std::int32_t>(stream, device, rows, use);
+    case ScalarType::int64:
+      return launch_shared_rows<std::int64_t>(stream, device, rows, use);
     default:
       return cudaErrorInvalidValue;
   }
@@ -189,6 +236,28 @@ void describe_rows(std::ostream& text, const HadamardProblem& problem, const Row
   text << "\n";
 }
 
+void describe_shared_rows(std::ostream& text, const HadamardProblem& problem, const SharedRowProblem& shared,
+                          int major) {
+  const auto tune = major >= 10 ? sm_100::shared_tuning : sm_90::shared_tuning;
+  const auto value = static_cast<int>(detail::compute_bytes_of(problem.scalar));
+  const SharedTuning tuning = tune(value, static_cast<int>(shared.m), shared.rows.k, shared.rows.rows);
+  bool present = false;
+  const Device device = described_device(major, present);
+  KernelUse use;
+  const cudaError_t error = run_shared_rows(nullptr, device, problem.scalar, shared, &use);
+  if (present) {
+    check(error, "hadamard: describing a kernel");
+  } else {
+    cudaGetLastError();
+  }
+  const std::int64_t bytes = tuning.tile_rows * problem.n() * static_cast<std::int64_t>(size_of(problem.scalar));
+  text << "kernel: " << name_of(Family::shared) << ", one pass\nrows: " << tuning.tile_rows << " a block\n";
+  append(text, use, present, most_shared_threads(value, shared.m));
+  text << "bytes in flight: " << bytes << " a block";
+  if (present) text << ", " << bytes * use.blocks_per_multiprocessor << " a multiprocessor";
+  text << "\n";
+}
+
 void describe_passes(std::ostream& text, const HadamardProblem& problem, int major) {
   const Schedule schedule = schedule_for(problem);
   bool present = false;
@@ -227,6 +296,11 @@ void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
     check(run_rows(stream, device, problem.scalar, *rows, nullptr), "hadamard: launching a row kernel");
     return;
   }
+  if (const auto rows = as_shared_rows(problem)) {
+    check(run_shared_rows(stream, device, problem.scalar, *rows, nullptr),
+          "hadamard: launching the shared_rows kernel");
+    return;
+  }
   const Schedule schedule = schedule_for(problem);
   const std::int8_t* base = problem.m > 64 ? device_base_matrix(device, problem.m) : nullptr;
   const StreamWorkspace workspace(stream, problem.workspace, detail::workspace_bytes(problem, schedule));
@@ -236,11 +310,12 @@ void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
 }
 
 std::size_t workspace_bytes(const HadamardProblem& problem) {
-  return as_rows(problem) ? 0 : detail::workspace_bytes(problem, schedule_for(problem));
+  if (as_rows(problem) || as_shared_rows(problem)) return 0;
+  return detail::workspace_bytes(problem, schedule_for(problem));
 }
 
 int pass_count(const HadamardProblem& problem) {
-  return as_rows(problem) ? 1 : schedule_for(problem).pass_count;
+  return as_rows(problem) || as_shared_rows(problem) ? 1 : schedule_for(problem).pass_count;
 }
 
 std::string describe(const HadamardProblem& problem, int major) {
@@ -248,6 +323,8 @@ std::string describe(const HadamardProblem& problem, int major) {
   if (problem.empty) return "kernel: none, there is nothing to do\n";
   if (const auto rows = as_rows(problem)) {
     describe_rows(text, problem, *rows, major);
+  } else if (const auto shared = as_shared_rows(problem)) {
+    describe_shared_rows(text, problem, *shared, major);
   } else {
     describe_passes(text, problem, major);
   }

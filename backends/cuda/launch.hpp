@@ -22,6 +22,19 @@ struct RowProblem {
   double factor = 1.0;
 };
 
+/// Contiguous rows of m * 2^k points (`has_shared_rows(m)`) with signs and in any order.
+struct SharedRowProblem {
+  RowProblem rows;
+  std::int64_t m = 1;
+  bool transpose = false;  ///< of the order-m matrix
+  detail::SignVector in;
+  detail::SignVector out;
+  Ordering ordering = Ordering::natural;
+};
+
+/// Whether shared_rows has a kernel for this m: 1, or four times an odd number, up to 60.
+constexpr bool has_shared_rows(std::int64_t m) { return m == 1 || (m >= 12 && m <= 60 && m % 8 == 4); }
+
 /// What a launch takes: printed by `explain`, and read by tests.
 struct KernelUse {
   int registers = 0;
@@ -34,6 +47,21 @@ struct KernelUse {
 /// without a driver, which is then the error returned, only the threads and the shared memory.
 template <class S>
 cudaError_t launch_rows(cudaStream_t stream, const Device& device, const RowProblem& problem, KernelUse* use);
+
+/// Launches shared_rows; `use` as above. The device must give a block shared_rows_bytes for one row.
+template <class S>
+cudaError_t launch_shared_rows(cudaStream_t stream, const Device& device, const SharedRowProblem& problem,
+                               KernelUse* use);
+
+/// Bytes of shared memory that a block of shared_rows takes for `tile_rows` rows of m * 2^k points, stored in
+/// `bytes` and summed in `compute_bytes`: the values, a word of padding after every 16, and the entries of
+/// the order-m matrix.
+constexpr std::int64_t shared_rows_bytes(int bytes, int compute_bytes, std::int64_t m, int k,
+                                         std::int64_t tile_rows) {
+  const std::int64_t count = tile_rows * m << k;
+  const std::int64_t word = 16 / bytes;
+  return (count + count / 16 + 2 * word + (m > 1 ? m * m : 0)) * compute_bytes;
+}
 
 /// Launches the kernel of one pass. `base` is the order-m matrix on the device for m > 64.
 template <class In, class Out>

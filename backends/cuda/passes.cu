@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 
+#include "base_matrix.hpp"
 #include "kernels/pass.cuh"
-#include "papillon/orders.hpp"
-#include "rows_launch.cuh"
+#include "launch_kernel.cuh"
 
 namespace papillon::cuda {
 namespace {
-
-SmallBase small_base(std::int64_t m, bool transpose) {
-  SmallBase base{};
-  if (m <= 1 || m > SmallBase::max_order) return base;
-  const auto& entries = detail::base_matrix(m);
-  for (std::int64_t p = 0; p < m; ++p) {
-    for (std::int64_t q = 0; q < m; ++q) {
-      if (entries[static_cast<std::size_t>(transpose ? q * m + p : p * m + q)] < 0)
-        base.rows[p] |= std::uint64_t{1} << q;
-    }
-  }
-  return base;
-}
 
 /// Tiles of about 16 KiB, so that several blocks share a multiprocessor; larger only where one transform is.
 PassTiling make_tiling(const Device& device, const detail::Pass& pass, std::int64_t value_bytes) {

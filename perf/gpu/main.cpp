@@ -58,6 +58,18 @@ Peer load_peer(const std::string& argument) {
   return peer;
 }
 
+/// What a call asks for beside the plain transform of aligned rows.
+struct Variant {
+  const char* name = "plain";
+  papillon::Signs signs = {};
+  papillon::Ordering ordering = papillon::Ordering::natural;
+  std::size_t shift = 0;  ///< elements that the rows start after a 16-byte boundary
+};
+constexpr Variant variants[] = {{"signs, seeded", {.seed = 7}},
+                                {"signs on the output", {.seed = 7, .side = papillon::SignSide::output}},
+                                {"sequency order", {}, papillon::Ordering::sequency},
+                                {"not aligned", {}, papillon::Ordering::natural, 1}};
+
 struct Bench {
   cudaStream_t stream = nullptr;
   cudaEvent_t begin = nullptr;
@@ -111,11 +123,17 @@ struct Bench {
     return best;
   }
 
-  void transform(const Type& type, void* target, std::int64_t rows, std::int64_t n, double scale) {
-    papillon::ConstTensorDescriptor source{x, type.scalar, 2, {rows, n}, {n, 1}};
-    papillon::TensorDescriptor result{target, type.scalar, 2, {rows, n}, {n, 1}};
+  void transform(const Type& type, void* target, std::int64_t rows, std::int64_t n, double scale,
+                 const Variant& variant = {}) {
+    const auto shift = static_cast<std::ptrdiff_t>(variant.shift * papillon::size_of(type.scalar));
+    const papillon::ConstTensorDescriptor source{
+        static_cast<const char*>(x) + shift, type.scalar, 2, {rows, n}, {n, 1}};
+    const papillon::TensorDescriptor result{
+        static_cast<char*>(target) + shift, type.scalar, 2, {rows, n}, {n, 1}};
     papillon::HadamardOptions options;
     options.scale = scale;
+    options.ordering = variant.ordering;
+    options.signs = variant.signs;
     papillon::hadamard(stream, source, result, options);
   }
 
@@ -162,16 +180,17 @@ struct Bench {
 
   /// One problem: the copy, ours, and every peer that offers it.
   json measure(const char* table, const Type& type, std::int64_t rows, std::int64_t n, int repeats,
-               const std::vector<Peer>& peers) {
+               const std::vector<Peer>& peers, const Variant& variant = {}) {
     const std::size_t bytes = static_cast<std::size_t>(rows * n) * papillon::size_of(type.scalar);
     const double scale = type.dtype == 4 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(n));
     const double copy = fastest_copy((bytes + 15) / 16 * 16, repeats);
-    const double ours = time(repeats, [&] { transform(type, y, rows, n, scale); });
-    std::printf("%-6s %-5s n %6lld rows %10lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table, type.name,
+    const double ours = time(repeats, [&] { transform(type, y, rows, n, scale, variant); });
+    std::printf("%-7s %-5s n %6lld rows %10lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table, type.name,
                 static_cast<long long>(n), static_cast<long long>(rows), copy, ours, copy / ours);
+    if (std::strcmp(variant.name, "plain") != 0) std::printf("  %s", variant.name);
     json line = {{"table", table},      {"scalar", type.name}, {"n", n},
                  {"rows", rows},        {"bytes", bytes},      {"copy_us", copy},
-                 {"papillon_us", ours}, {"ratio", copy / ours}};
+                 {"papillon_us", ours}, {"ratio", copy / ours}, {"variant", variant.name}};
     for (const Peer& peer : peers) {
       const auto call = [&] {
         return peer.run(x, z, static_cast<long>(rows), static_cast<int>(n), type.dtype,
@@ -198,7 +217,7 @@ int main(int argc, char** argv) try {
   CLI::App app{"Papillon's GPU benchmark"};
   std::vector<std::string> plugins;
   std::vector<std::string> scalars;
-  std::vector<std::string> tables{"cold", "hot", "batch"};
+  std::vector<std::string> tables{"cold", "hot", "batch", "orders", "options"};
   std::string json_path;
   int log2_elements = 28;
   int first_k = 1;
@@ -206,7 +225,8 @@ int main(int argc, char** argv) try {
   int replays = 11;
   app.add_option("--plugin", plugins, "a peer, NAME=path");
   app.add_option("--scalar", scalars, "f32 f16 bf16 f64 i32 (default: all)");
-  app.add_option("--table", tables, "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows)");
+  app.add_option("--table", tables, "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows), orders (m 2^k), options (signs, "
+                 "orderings, rows that are not aligned)");
   app.add_option("--json", json_path, "file to write");
   app.add_option("--log2-elements", log2_elements, "of the cold table");
   app.add_option("--first", first_k, "log2 of the smallest n");
@@ -248,6 +268,23 @@ int main(int argc, char** argv) try {
     if (wanted(tables, "batch") && type.dtype == 0) {
       for (const int k : {10, 12, 14, 15})
         result["lines"].push_back(bench.measure("batch", type, 128, std::int64_t{1} << k, 100, peers));
+    }
+    const std::int64_t elements = std::int64_t{1} << (log2_elements - 1);
+    if (wanted(tables, "orders")) {
+      for (const std::int64_t n : {12, 48, 192, 768, 3072, 12288, 80, 320, 1280, 5120, 20480, 112, 448, 1792, 3584,
+                                   7168, 14336, 28672, 2304, 2816, 3328, 3840, 15360, 30720}) {
+        if (type.scalar == ScalarType::float64 && n > 20480) continue;  // does not fit a block
+        result["lines"].push_back(bench.measure("orders", type, elements / n, n, 2, {}));
+      }
+    }
+    if (wanted(tables, "options")) {
+      for (const Variant& variant : variants) {
+        for (const int k : {4, 7, 10, 12, 13, 14, 15}) {
+          if (type.scalar == ScalarType::float64 && k == 15) continue;  // does not fit a block
+          const std::int64_t n = std::int64_t{1} << k;
+          result["lines"].push_back(bench.measure("options", type, elements / n - 1, n, 2, {}, variant));
+        }
+      }
     }
   }
   if (!json_path.empty()) std::ofstream(json_path) << result.dump(1) << "\n";

@@ -4,16 +4,10 @@
 #include <cstdint>
 
 #include "kernels/arithmetic.cuh"
+#include "kernels/small_base.cuh"
 #include "papillon/core/pass.hpp"
 
 namespace papillon::cuda {
-
-/// The order-m matrix (its transpose where the pass asks for that) as a kernel parameter for small m, bit q
-/// of rows[p] set where entry (p, q) is -1.
-struct SmallBase {
-  static constexpr int max_order = 64;
-  std::uint64_t rows[max_order];
-};
 
 /// How a pass is cut into tiles: `groups` transforms of the outer index times `width` inner columns.
 struct PassTiling {

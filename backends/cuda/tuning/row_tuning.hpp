@@ -12,6 +12,7 @@ enum class Family : std::uint8_t {
   lane,        ///< kernels/lane_rows.cuh: contiguous rows in the registers of a few lanes
   tile,        ///< kernels/tile_rows.cuh: contiguous rows through shared memory
   persistent,  ///< the same for the longest 16-bit rows: a block takes several, the next one on its way
+  shared,      ///< kernels/shared_rows.cuh: contiguous rows with order-m factor, signs, orders, any alignment
 };
 
 constexpr std::string_view name_of(Family family) {
@@ -24,6 +25,8 @@ constexpr std::string_view name_of(Family family) {
       return "tile_rows";
     case Family::persistent:
       return "persistent_rows";
+    case Family::shared:
+      return "shared_rows";
   }
   return "unknown";
 }
@@ -40,6 +43,17 @@ struct RowTuning {
   int min_blocks = 1;  ///< tile: blocks of a multiprocessor
   int block_rows = 1;  ///< persistent: most rows of a block
   std::string_view measured_on;
+};
+
+/// Most threads of a block of shared_rows: as many as have the registers for a column of m values each.
+constexpr int most_shared_threads(int compute_bytes, std::int64_t m) {
+  return m * compute_bytes > 192 ? 256 : 512;
+}
+
+/// The choice for contiguous rows of m * 2^k points with signs, in any order or at any address.
+struct SharedTuning {
+  int tile_rows = 1;  ///< rows of a block
+  int threads = 256;  ///< of a block, a power of two
 };
 
 }  // namespace papillon::cuda

@@ -13,4 +13,8 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
   return tuning;
 }
 
+constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64_t rows) {
+  return sm_90::shared_tuning(compute_bytes, m, k, rows);
+}
+
 }  // namespace papillon::cuda::sm_100

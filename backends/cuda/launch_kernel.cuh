@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "launch.hpp"
+
+namespace papillon::cuda {
+
+/// Raises a kernel's limit of shared memory once a device.
+template <auto Kernel>
+cudaError_t allow_shared_memory(const Device& device, int bytes) {
+  static std::atomic<std::uint64_t> done{0};
+  const std::uint64_t mask = device.index < 64 ? std::uint64_t{1} << device.index : 0;
+  if ((done.load(std::memory_order_relaxed) & mask) != 0) return cudaSuccess;
+  cudaError_t error = cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (error == cudaSuccess) {
+    error = cudaFuncSetAttribute(Kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  }
+  if (error == cudaSuccess) done.fetch_or(mask, std::memory_order_relaxed);
+  return error;
+}
+
+template <auto Kernel>
+cudaError_t describe_kernel(int threads, std::size_t shared_bytes, KernelUse& use) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, Kernel);
+  use = {attributes.numRegs, threads, shared_bytes, 0};
+  if (error != cudaSuccess) return error;
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&use.blocks_per_multiprocessor, Kernel, threads,
+                                                       shared_bytes);
+}
+
+template <auto Kernel, int Cluster = 1, class... Arguments>
+cudaError_t launch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes,
+                   Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream;
+  cudaLaunchAttribute cluster{};
+  if constexpr (Cluster > 1) {
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {Cluster, 1, 1};
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
+  return cudaLaunchKernelEx(&config, Kernel, arguments...);
+}
+
+}  // namespace papillon::cuda
