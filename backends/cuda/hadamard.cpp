@@ -62,7 +62,9 @@ std::optional<RowProblem> contiguous_rows(const HadamardProblem& problem) {
   if (fold.inner.extent != 1 || fold.outer_rank > 1 || fold.axis.x_stride != 1 || fold.axis.y_stride != 1)
     return {};
   const std::int64_t n = problem.n();
-  RowProblem rows{problem.x, problem.y, 1, n, n, problem.log2_power, problem.factor};
+  RowProblem rows{problem.x, problem.y, 1, n, n, problem.log2_power, problem.factor, {}, {}};
+  (problem.signs.side == SignSide::input ? rows.in : rows.out) = detail::SignVector{
+      problem.signs.values.data(), problem.signs.seed.value_or(0), problem.signs.seed.has_value()};
   if (fold.outer_rank == 1 && fold.outer[0].extent > 1) {
     rows.rows = fold.outer[0].extent;
     rows.x_stride = fold.outer[0].x_stride;
@@ -72,9 +74,9 @@ std::optional<RowProblem> contiguous_rows(const HadamardProblem& problem) {
 }
 
 /// The problem as one that the fastest row kernels take, if it is one: contiguous rows of a power of two,
-/// natural order, no signs, 16-byte aligned.
+/// natural order, 16-byte aligned.
 std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
-  if (problem.m != 1 || problem.has_signs() || problem.ordering != Ordering::natural) return {};
+  if (problem.m != 1 || problem.ordering != Ordering::natural) return {};
   if (problem.scalar == ScalarType::int64 || problem.log2_power < 1) return {};
   const auto rows = contiguous_rows(problem);
   if (!rows) return {};
@@ -85,7 +87,7 @@ std::optional<RowProblem> as_rows(const HadamardProblem& problem) {
   const bool dense = rows->x_stride == n && rows->y_stride == n;
   const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);
   if (several && !dense) return {};
-  if (!aligned(problem.x) || !aligned(problem.y)) return {};
+  if (!aligned(problem.x) || !aligned(problem.y) || !aligned(problem.signs.values.data())) return {};
   if (!dense && (rows->x_stride * bytes % 16 != 0 || rows->y_stride * bytes % 16 != 0)) return {};
   return rows;
 }
@@ -100,11 +102,7 @@ std::optional<SharedRowProblem> as_shared_rows(const HadamardProblem& problem) {
                         1) > largest_block) {
     return {};
   }
-  SharedRowProblem shared{*rows, problem.m, problem.transpose, {}, {}, problem.ordering};
-  const detail::SignVector signs{problem.signs.values.data(), problem.signs.seed.value_or(0),
-                                 problem.signs.seed.has_value()};
-  (problem.signs.side == SignSide::input ? shared.in : shared.out) = signs;
-  return shared;
+  return SharedRowProblem{*rows, problem.m, problem.transpose, problem.ordering};
 }
 
 cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scalar, const RowProblem& rows,

@@ -11,7 +11,7 @@
 
 namespace papillon::cuda {
 
-/// Contiguous rows of 2^k points, ready to run.
+/// Contiguous rows of 2^k points, ready to run: signs on one side at most.
 struct RowProblem {
   const void* x = nullptr;
   void* y = nullptr;
@@ -20,6 +20,8 @@ struct RowProblem {
   std::int64_t y_stride = 0;
   int k = 0;
   double factor = 1.0;
+  detail::SignVector in;
+  detail::SignVector out;
 };
 
 /// Contiguous rows of m * 2^k points (`has_shared_rows(m)`) with signs and in any order.
@@ -27,8 +29,6 @@ struct SharedRowProblem {
   RowProblem rows;
   std::int64_t m = 1;
   bool transpose = false;  ///< of the order-m matrix
-  detail::SignVector in;
-  detail::SignVector out;
   Ordering ordering = Ordering::natural;
 };
 
@@ -54,13 +54,12 @@ cudaError_t launch_shared_rows(cudaStream_t stream, const Device& device, const 
                                KernelUse* use);
 
 /// Bytes of shared memory that a block of shared_rows takes for `tile_rows` rows of m * 2^k points, stored in
-/// `bytes` and summed in `compute_bytes`: the values, a word of padding after every 16, and the entries of
-/// the order-m matrix.
+/// `bytes` and summed in `compute_bytes`: the values, the entries of the order-m matrix, a bit a sign.
 constexpr std::int64_t shared_rows_bytes(int bytes, int compute_bytes, std::int64_t m, int k,
                                          std::int64_t tile_rows) {
-  const std::int64_t count = tile_rows * m << k;
+  const std::int64_t n = m << k;
   const std::int64_t word = 16 / bytes;
-  return (count + count / 16 + 2 * word + (m > 1 ? m * m : 0)) * compute_bytes;
+  return ((tile_rows * n + word - 1) / word * word + (m > 1 ? m * m : 0)) * compute_bytes + (n + 31) / 32 * 4;
 }
 
 /// Launches the kernel of one pass. `base` is the order-m matrix on the device for m > 64.

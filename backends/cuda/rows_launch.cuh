@@ -10,9 +10,13 @@
 
 namespace papillon::cuda {
 
-template <class S, int LogN, int LaneBits, int Units, int Threads>
+inline RowSigns row_signs(const RowProblem& problem) {
+  return problem.in.any() ? RowSigns{problem.in, false} : RowSigns{problem.out, true};
+}
+
+template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed>
 cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
-  constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads>;
+  constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads, Signed>;
   if (use != nullptr) return describe_kernel<kernel>(Threads, 0, *use);
   constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
   constexpr int unit_rows = LogN < word_bits ? 1 << (word_bits - LogN) : 1;
@@ -31,17 +35,17 @@ cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, Ker
         stream, (count + block_units - 1) / block_units, Threads, 0,
         static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
         count == left ? units - first : count, count == left ? tail : 0, x_stride, y_stride,
-        static_cast<compute_type<S>>(problem.factor));
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks>
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed>
 cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks>;
+  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks, Signed>;
   constexpr int threads = 32 * Shape::warps * Teams;
   constexpr int bytes = Teams * Shape::bytes;
   if (use != nullptr) *use = {0, threads, bytes, 0};
@@ -60,17 +64,17 @@ cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const Ro
         stream, (count + Teams - 1) / Teams << Split, threads, bytes,
         static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
         count, (problem.rows << LogN) - first * Shape::elements, x_stride, y_stride,
-        static_cast<compute_type<S>>(problem.factor));
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
     if (launched != cudaSuccess) return launched;
   }
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int BlockRows>
+template <class S, int LogN, int CellBits, int BlockRows, bool Signed>
 cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                                    KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &persistent_rows<S, LogN, CellBits>;
+  constexpr auto kernel = &persistent_rows<S, LogN, CellBits, Signed>;
   constexpr int threads = 32 * Shape::warps;
   constexpr int bytes = Shape::bytes + 32 * Shape::input_row * Shape::warps;
   if (use != nullptr) *use = {0, threads, bytes, 0};
@@ -82,19 +86,19 @@ cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, co
   return launch<kernel>(stream, (problem.rows + block_rows - 1) / block_rows, threads, bytes,
                         static_cast<const S*>(problem.x), static_cast<S*>(problem.y), problem.rows,
                         block_rows, problem.x_stride, problem.y_stride,
-                        static_cast<compute_type<S>>(problem.factor));
+                        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
 }
 
-template <class S, int K>
+template <class S, int K, bool Signed>
 cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                               KernelUse* use) {
   constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), K);
   if constexpr (t.family == Family::lane) {
-    return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads>(stream, problem, use);
+    return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads, Signed>(stream, problem, use);
   } else if constexpr (t.family == Family::persistent) {
-    return launch_persistent_rows<S, K, t.cell_bits, t.block_rows>(stream, device, problem, use);
+    return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed>(stream, device, problem, use);
   } else if constexpr (t.family == Family::tile) {
-    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks>(stream, device, problem, use);
+    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks, Signed>(stream, device, problem, use);
   } else {
     return cudaErrorInvalidValue;  // the caller asks the tuning first
   }
@@ -104,7 +108,11 @@ template <class S, int... K>
 cudaError_t launch_by_length(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use, std::integer_sequence<int, K...>) {
   cudaError_t error = cudaErrorInvalidValue;
-  (void)((problem.k == K + 1 && (error = launch_tuned_rows<S, K + 1>(stream, device, problem, use), true)) ||
+  const bool has_signs = problem.in.any() || problem.out.any();
+  (void)((problem.k == K + 1 &&
+          (error = has_signs ? launch_tuned_rows<S, K + 1, true>(stream, device, problem, use)
+                             : launch_tuned_rows<S, K + 1, false>(stream, device, problem, use),
+           true)) ||
          ...);
   return error;
 }

@@ -32,10 +32,18 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
   rows.k = problem.rows.k;
   rows.tile_rows = tuning.tile_rows;
   rows.scale = static_cast<C>(problem.rows.factor);
-  rows.in = problem.in;
-  rows.out = problem.out;
+  rows.in = problem.rows.in;
+  rows.out = problem.rows.out;
   rows.ordering = problem.ordering;
-  rows.base = small_base(M, problem.transpose);
+  BaseMatrix<C, M> base;
+  if constexpr (M > 1) {
+    const SmallBase signs = small_base(M, problem.transpose);
+    if constexpr (BaseMatrix<C, M>::unrolled) {
+      for (int i = 0; i < M * M; ++i) base.entries[i] = (signs.rows[i / M] >> (i % M) & 1u) != 0 ? C{-1} : C{1};
+    } else {
+      base.entries = signs;
+    }
+  }
   // A grid has at most 2^31 - 1 blocks.
   const std::int64_t most = (std::int64_t{1} << 30) * tuning.tile_rows;
   for (std::int64_t first = 0; first < problem.rows.rows; first += most) {
@@ -43,7 +51,7 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
     rows.x = static_cast<const S*>(problem.rows.x) + first * rows.x_stride;
     rows.y = static_cast<S*>(problem.rows.y) + first * rows.y_stride;
     const cudaError_t launched = launch<kernel>(
-        stream, (rows.rows + tuning.tile_rows - 1) / tuning.tile_rows, tuning.threads, bytes, rows);
+        stream, (rows.rows + tuning.tile_rows - 1) / tuning.tile_rows, tuning.threads, bytes, rows, base);
     if (launched != cudaSuccess) return launched;
   }
   return cudaSuccess;

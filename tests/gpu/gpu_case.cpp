@@ -207,13 +207,14 @@ std::string compare(const Case& problem) {
   HadamardOptions options = problem.options;
   const DeviceBuffer x(x_bytes.size());
   const DeviceBuffer y(actual.size());
-  const DeviceBuffer signs(options.signs.values.size() + 1);
+  const DeviceBuffer signs(options.signs.values.size() + static_cast<std::size_t>(problem.sign_shift) + 1);
   require_cuda(cudaMemcpy(x.as(), x_bytes.data(), x_bytes.size(), cudaMemcpyHostToDevice));
   require_cuda(cudaMemcpy(y.as(), actual.data(), actual.size(), cudaMemcpyHostToDevice));
   if (!options.signs.values.empty()) {
-    require_cuda(cudaMemcpy(signs.as(), options.signs.values.data(), options.signs.values.size(),
+    auto* const there = signs.as<std::int8_t>() + problem.sign_shift;
+    require_cuda(cudaMemcpy(there, options.signs.values.data(), options.signs.values.size(),
                             cudaMemcpyHostToDevice));
-    options.signs.values = {signs.as<std::int8_t>(), options.signs.values.size()};
+    options.signs.values = {there, options.signs.values.size()};
   }
   cudaStream_t stream = nullptr;
   const TensorDescriptor there_y = descriptor<void*>(problem, y.as<char>() + y_first, y_layout);

@@ -27,6 +27,7 @@ struct Case {
   std::vector<std::int64_t> y_strides = {};
   std::int64_t x_shift = 0;  ///< elements that the first one lies behind a 256-byte boundary
   std::int64_t y_shift = 0;
+  std::int64_t sign_shift = 0;  ///< the same for the vector of signs
   bool in_place = false;
   Fill fill = Fill::normal;
   HadamardOptions options = {};  ///< sign values point to the host

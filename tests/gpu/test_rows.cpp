@@ -104,6 +104,57 @@ TEST_CASE("row strides and addresses aligned to the scalar only") {
   }
 }
 
+TEST_CASE("signs on rows of every power of two, on either side, from a seed or a vector") {
+  std::vector<std::int8_t> signs(1 << 15);
+  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = i * 2654435761u % 7 < 3 ? -1 : 1;
+  for (const ScalarType type : row_types) {
+    for (int k = 1; k <= 15; ++k) {
+      const std::int64_t n = std::int64_t{1} << k;
+      for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{5}, (std::int64_t{1} << 16) / n + 3}) {
+        for (const SignSide side : {SignSide::input, SignSide::output}) {
+          Case problem{.type = type, .extents = {rows, n}};
+          problem.in_place = rows == 5;
+          problem.options.signs = {{signs.data(), static_cast<std::size_t>(n)}, {}, side};
+          REQUIRE(compare(problem) == "");
+          problem.sign_shift = 3;
+          REQUIRE(compare(problem) == "");
+          problem.options.signs = {{}, 17, side};
+          REQUIRE(compare(problem) == "");
+          problem.fill = Fill::adversarial;
+          REQUIRE(compare(problem) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("m 2^k: row counts around every packing, strides, signs") {
+  for (const ScalarType type : row_types) {
+    for (const std::int64_t m : {12, 20, 28, 36, 44, 52, 60}) {
+      for (const int k : {0, 1, 3, 5, 6, 8, 9}) {
+        const std::int64_t n = m << k;
+        for (const std::int64_t rows : {1, 2, 7, 8, 9, 33, 260}) {
+          if (rows * n > (1 << 17)) continue;
+          Case problem{.type = type, .extents = {rows, n}};
+          REQUIRE(compare(problem) == "");
+          problem.options.signs = {{}, 5, rows % 2 == 0 ? SignSide::input : SignSide::output};
+          problem.in_place = rows == 33;
+          REQUIRE(compare(problem) == "");
+        }
+        Case padded{.type = type, .extents = {9, n}};
+        padded.x_strides = {n + 3, 1};
+        padded.y_strides = {n + 16, 1};
+        padded.options.transpose = true;
+        REQUIRE(compare(padded) == "");
+        padded.x_shift = 1;
+        padded.y_shift = 3;
+        padded.options.signs = {{}, 6, SignSide::output};
+        REQUIRE(compare(padded) == "");
+      }
+    }
+  }
+}
+
 // What the sanitizers run: every kernel once or twice, with a tail.
 TEST_CASE("reduced set: every kernel with few rows" * doctest::test_suite("reduced")) {
   for (const ScalarType type : row_types) {
@@ -111,6 +162,20 @@ TEST_CASE("reduced set: every kernel with few rows" * doctest::test_suite("reduc
       const std::int64_t n = std::int64_t{1} << k;
       Case problem{.type = type, .extents = {n <= 2048 ? 2048 / n + 1 : 3, n}};
       REQUIRE(compare(problem) == "");
+      problem.options.signs = {{}, 11, k % 2 == 0 ? SignSide::input : SignSide::output};
+      REQUIRE(compare(problem) == "");
+    }
+    for (const std::int64_t n : {24, 20 * 16, 28 * 64, 60 * 32}) {
+      Case orders{.type = type, .extents = {5, n}};
+      REQUIRE(compare(orders) == "");
+      orders.x_shift = 1;
+      REQUIRE(compare(orders) == "");
+    }
+    for (const int k : {4, 9, 12}) {
+      Case ordered{.type = type, .extents = {3, std::int64_t{1} << k}};
+      ordered.y_shift = 1;
+      ordered.options.ordering = Ordering::dyadic;
+      REQUIRE(compare(ordered) == "");
     }
     Case grid{.type = type, .extents = {135, 32768}};
     REQUIRE(compare(grid) == "");

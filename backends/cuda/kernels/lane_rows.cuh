@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/arithmetic.cuh"
+#include "kernels/sign_words.cuh"
 
 namespace papillon::cuda {
 
@@ -13,10 +14,10 @@ namespace papillon::cuda {
 /// thread. Neighbouring lanes hold neighbouring words, so that loads and stores are coalesced, and stages run
 /// in that order: registers, shuffles, registers. A row shorter than a word shares it with its neighbours: a
 /// `unit` is a row, or a word of several rows; the last one may hold fewer elements (`tail`).
-template <class S, int LogN, int LaneBits, int Units, int Threads>
+template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed>
 __global__ void __launch_bounds__(Threads)
     lane_rows(const S* x, S* y, std::int64_t units, int tail, std::int64_t x_stride, std::int64_t y_stride,
-              compute_type<S> scale) {
+              compute_type<S> scale, RowSigns signs) {
   using C = compute_type<S>;
   constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
   constexpr int word = 1 << word_bits;
@@ -49,12 +50,33 @@ __global__ void __launch_bounds__(Threads)
       }
     }
   }
+  std::uint32_t marks[words] = {};  // the signs of each word
+  if constexpr (Signed) {
+#pragma unroll
+    for (int w = 0; w < words; ++w) {
+      if constexpr (LogN >= word_bits) {
+        marks[w] = static_cast<std::uint32_t>(
+            sign_mask<word>(signs.vector, (w << (LaneBits + word_bits)) + lane * word));
+      } else {
+#pragma unroll
+        for (int i = 0; i < word; ++i)
+          marks[w] |= (signs.vector.negative(i & ((1 << LogN) - 1)) ? 1u : 0u) << i;
+      }
+    }
+  }
 #pragma unroll
   for (int u = 0; u < Units; ++u) {
     const std::int64_t unit = first + u * block_units;
     C values[words * word];
+    const auto negate_words = [&] {
+#pragma unroll
+      for (int i = 0; i < words * word; ++i) values[i] = with_sign(values[i], marks[i / word], i % word);
+    };
 #pragma unroll
     for (int w = 0; w < words; ++w) unpack<S>(raw[u][w], values + w * word);
+    if constexpr (Signed) {
+      if (!signs.on_output) negate_words();
+    }
     register_stages<0, (LogN < word_bits ? LogN : word_bits)>(values);
 #pragma unroll
     for (int t = 0; t < LaneBits; ++t) {
@@ -67,6 +89,9 @@ __global__ void __launch_bounds__(Threads)
     register_stages<word_bits, word_bits + upper_bits>(values);
 #pragma unroll
     for (int i = 0; i < words * word; ++i) values[i] = product(values[i], scale);
+    if constexpr (Signed) {
+      if (signs.on_output) negate_words();
+    }
     S* target = y + unit * y_stride + lane * word;
 #pragma unroll
     for (int w = 0; w < words; ++w) {

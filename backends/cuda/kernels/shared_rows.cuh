@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/arithmetic.cuh"
-#include "kernels/shared_tile.cuh"
+#include "kernels/sign_words.cuh"
 #include "kernels/small_base.cuh"
 #include "papillon/core/pass.hpp"
 #include "tuning/row_tuning.hpp"
@@ -25,276 +26,354 @@ struct SharedRows {
   detail::SignVector in;
   detail::SignVector out;
   Ordering ordering = Ordering::natural;
-  SmallBase base;
 };
 
-/// One side of a tile in memory: rows, or all of them as one where they follow one another.
-template <class Pointer>
-struct Segments {
-  Pointer data;
-  std::int64_t stride;
-  int count;
-  int length;
-
-  __device__ Segments(Pointer first, std::int64_t row_stride, int rows, int n)
-      : data(first), stride(row_stride), count(rows), length(n) {
-    if (rows == 1 || row_stride == n) {
-      count = 1;
-      length = rows * n;
-    }
-  }
-
-  /// Whether every segment is whole 16-byte words.
-  __device__ bool whole_words() const {
-    constexpr int size = sizeof(*data);
-    constexpr int word = 16 / size;
-    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && length % word == 0 &&
-           (count == 1 || stride % word == 0);
-  }
-
-  /// Elements of segment `s` before the first 16-byte boundary.
-  __device__ int head(int s) const {
-    constexpr int size = sizeof(*data);
-    const auto past = static_cast<int>(reinterpret_cast<std::uintptr_t>(data + s * stride) % 16);
-    return past == 0 ? 0 : (16 - past) / size;
-  }
+/// The order-M matrix as a kernel parameter: its entries where a thread's code for all of it is short enough
+/// to be unrolled, so that they are operands from constant memory; its signs otherwise, from which each block
+/// makes the entries in shared memory.
+template <class C, int M>
+struct BaseMatrix {
+  static constexpr bool unrolled = M <= 28 && sizeof(C) == 4;
+  std::conditional_t<unrolled, C[unrolled ? M * M : 1], SmallBase> entries;
+};
+template <class C>
+struct BaseMatrix<C, 1> {
+  static constexpr bool unrolled = false;
 };
 
-/// Calls body(segment, first) for each 16-byte word of memory that holds elements of the segments, `first`
-/// being the index in the segment of the word's first element: negative, or less than a word before the
-/// segment's end, where the word has elements that are not the segment's. `Batch` words at a time, so that
-/// `load(i, …)` of all of them are under way before the first `use(i, …)`.
-template <int Batch, bool Whole, class Pointer, class Load, class Use>
-__device__ __forceinline__ void for_each_word(const Segments<Pointer>& segments, const Load& load,
-                                              const Use& use) {
-  constexpr int word = 16 / static_cast<int>(sizeof(*segments.data));
-  // Where words and segments do not agree a segment touches up to two more.
-  const int words = Whole ? segments.length / word : segments.length / word + 2;
-  const int all = words * segments.count;
-  const int threads = static_cast<int>(blockDim.x);
-  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += Batch * threads) {
-    int segment[Batch];
-    int first[Batch];
-#pragma unroll
-    for (int i = 0; i < Batch; ++i) {
-      const int index = begin + i * threads;
-      segment[i] = segments.count == 1 ? 0 : index / words;
-      first[i] = (index - segment[i] * words) * word;
-      if (!Whole && index < all) first[i] -= word - segments.head(segment[i]) % word;
-      if (index < all) load(i, segment[i], first[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < Batch; ++i) {
-      if (begin + i * threads < all) use(i, segment[i], first[i]);
-    }
-  }
-}
-
-/// The signs of `word` neighbouring positions of a tile, bit i set where element `first` + i is to be negated.
-template <int M, int Word>
-__device__ __forceinline__ std::uint32_t sign_bits(const detail::SignVector& signs, int first, int k) {
-  const auto position_of = [&](int element) {
-    const int low = element & ((1 << k) - 1);
-    return M == 1 ? low : ((element >> k) % M << k) + low;
-  };
-  std::uint32_t bits = 0;
-  if (first + Word <= 0) return bits;
-  if (((M << k) % Word) == 0 && first % Word == 0) {  // one row's, and of one random word
-    const int position = position_of(first);
-    if (signs.seeded)
-      return static_cast<std::uint32_t>(random_sign_word(signs.seed, position / 64) >> (position % 64));
-#pragma unroll
-    for (int i = 0; i < Word; ++i) bits |= (signs.values[position + i] < 0 ? 1u : 0u) << i;
-  } else {
-#pragma unroll
-    for (int i = 0; i < Word; ++i) {
-      if (first + i >= 0 && signs.negative(position_of(first + i))) bits |= 1u << i;
-    }
-  }
-  return bits;
-}
-
-template <int Count, class C>
-__device__ __forceinline__ void negate_marked(C (&values)[Count], std::uint32_t bits) {
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    if ((bits >> i & 1u) != 0) values[i] = negated(values[i]);
-  }
-}
-
-/// Reads the rows of a tile, with their signs, into shared memory. Words of memory that are words of the tile
-/// too go through the stages below a word on their way; returns whether all did.
-template <class S, int M, bool Whole>
-__device__ __forceinline__ void load_tile(const SharedTile<S>& tile, const Segments<const S*>& segments,
-                                          const SharedRows<S>& rows) {
-  using C = compute_type<S>;
-  constexpr int word = SharedTile<S>::word;
-  constexpr int batch = 4;
-  uint4 raw[batch];
-  for_each_word<batch, Whole>(
-      segments,
-      [&](int i, int s, int first) {
-        const S* source = segments.data + s * segments.stride + first;
-        if (Whole || (first >= 0 && first + word <= segments.length))
-          raw[i] = __ldcs(reinterpret_cast<const uint4*>(source));
-      },
-      [&](int i, int s, int first) {
-        const int element = s * segments.length + first;
-        C values[word];
-        if (Whole || (first >= 0 && first + word <= segments.length)) {
-          unpack<S>(raw[i], values);
-        } else {
-#pragma unroll
-          for (int j = 0; j < word; ++j) {
-            values[j] = C{};
-            if (first + j >= 0 && first + j < segments.length)
-              values[j] = load_converted(segments.data[s * segments.stride + first + j]);
-          }
-        }
-        if (rows.in.any()) negate_marked(values, sign_bits<M, word>(rows.in, element, rows.k));
-        if constexpr (Whole) {
-          tile.word_stages(values, rows.k);
-          tile.store_word(element, values);
-        } else {
-#pragma unroll
-          for (int j = 0; j < word; ++j) {
-            if (first + j >= 0 && first + j < segments.length) tile.at(element + j) = values[j];
-          }
-        }
-      });
-}
-
-/// Scales and rounds the values of a tile, and writes them with their signs in the order asked for.
-template <class S, int M, bool Whole>
-__device__ __forceinline__ void store_tile(const SharedTile<S>& tile, const Segments<S*>& segments,
-                                           const SharedRows<S>& rows) {
-  using C = compute_type<S>;
-  constexpr int word = SharedTile<S>::word;
-  const int k = rows.k;
-  const auto index_of = [&](int element) {  // M = 1 where the order is not the natural one
-    if (rows.ordering == Ordering::natural) return element;
-    const int place = element & ((1 << k) - 1);
-    const int gray = rows.ordering == Ordering::sequency ? place ^ (place >> 1) : place;
-    const int natural = k == 0 ? 0 : static_cast<int>(__brev(static_cast<unsigned>(gray)) >> (32 - k));
-    return element - place + natural;
-  };
-  for_each_word<1, Whole>(
-      segments, [](int, int, int) {},
-      [&](int, int s, int first) {
-        const int element = s * segments.length + first;
-        C values[word];
-        if (Whole && rows.ordering == Ordering::natural) {
-          tile.load_word(element, values);
-        } else {
-#pragma unroll
-          for (int j = 0; j < word; ++j) {
-            values[j] = C{};
-            if (Whole || (first + j >= 0 && first + j < segments.length))
-              values[j] = tile.at(index_of(element + j));
-          }
-        }
-#pragma unroll
-        for (int j = 0; j < word; ++j) values[j] = product(values[j], rows.scale);
-        if (rows.out.any()) negate_marked(values, sign_bits<M, word>(rows.out, element, k));
-        S* target = segments.data + s * segments.stride + first;
-        if (Whole || (first >= 0 && first + word <= segments.length)) {
-          __stcs(reinterpret_cast<uint4*>(target), pack<S>(values));
-        } else {
-#pragma unroll
-          for (int j = 0; j < word; ++j) {
-            if (first + j >= 0 && first + j < segments.length) target[j] = rounded<S>(values[j]);
-          }
-        }
-      });
-}
-
-/// The order-M factor over blocks of 2^k: a thread takes `Columns` columns of M values into registers and
-/// sums them in increasing index order for each row of the matrix, whose entries, as ±1 in the compute type,
-/// every thread reads from the same place of shared memory.
+/// The block of shared_rows: a tile of whole rows, numbered through as elements 0 … count - 1.
 template <class S, int M>
-__device__ __forceinline__ void base_factor(const SharedTile<S>& tile, const compute_type<S>* signs, int k,
-                                            int rows) {
+class SharedRowsBlock {
   using C = compute_type<S>;
-  constexpr int columns = sizeof(C) * M <= 4 * 28 ? 2 : 1;
-  constexpr int vector = 16 / static_cast<int>(sizeof(C));
-  static_assert(M % vector == 0);
-  const int all = rows << k;
-  const int threads = static_cast<int>(blockDim.x);
-  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += columns * threads) {
-    C terms[columns][M];
-    int place[columns];
-#pragma unroll
-    for (int c = 0; c < columns; ++c) {
-      const int index = begin + c * threads < all ? begin + c * threads : begin;
-      place[c] = ((index >> k) * M << k) + (index & ((1 << k) - 1));
-#pragma unroll
-      for (int q = 0; q < M; ++q) terms[c][q] = tile.at(place[c] + (q << k));
+  static constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
+  static constexpr int word = 1 << word_bits;
+  static constexpr int warp_bits = word_bits + 5;  ///< stages inside a warp's 32 words
+  static constexpr int round_bits = 4;             ///< of a round through shared memory: 16 registers
+  static constexpr bool shared_entries = M > 1 && !BaseMatrix<C, M>::unrolled;
+
+ public:
+  __device__ SharedRowsBlock(const SharedRows<S>& rows, const BaseMatrix<C, M>& base, unsigned char* shared)
+      : rows_(rows),
+        base_(base),
+        k_(rows.k),
+        n_(M << rows.k),
+        thread_(static_cast<int>(threadIdx.x)),
+        threads_(static_cast<int>(blockDim.x)) {
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows.tile_rows;
+    const std::int64_t left = rows.rows - first;
+    count_ = (left < rows.tile_rows ? static_cast<int>(left) : rows.tile_rows) * n_;
+    source_ = rows.x + first * rows.x_stride;
+    target_ = rows.y + first * rows.y_stride;
+    values_ = reinterpret_cast<C*>(shared);
+    entries_ = values_ + (rows.tile_rows * n_ + word - 1) / word * word;
+    signs_ = reinterpret_cast<std::uint32_t*>(entries_ + (shared_entries ? M * M : 0));
+    const bool natural = rows.ordering == Ordering::natural;
+    // Values go from registers to memory where neighbouring threads then write neighbouring elements.
+    straight_ = natural && M == 1 && k_ <= warp_bits && whole_words(target_, rows.y_stride);
+    direct_ = natural && (M == 1 ? k_ > warp_bits : k_ >= 5);
+    swizzle_ = !natural && k_ > warp_bits ? (k_ < 10 ? 5 : k_ - 5) : 0;
+  }
+
+  __device__ void run() {
+    prepare();
+    if (whole_words(source_, rows_.x_stride)) {
+      load<true>();
+    } else {
+      load<false>();
     }
-#pragma unroll 1
-    for (int p = 0; p < M; ++p) {
-      C sums[columns];
+    if (straight_) return;
+    __syncthreads();
+    rounds();
+    if constexpr (M > 1) {
+      base_factor();
+      __syncthreads();
+    }
+    if (!direct_) store_in_order();
+  }
+
+ private:
+  /// Whether all rows of one side are whole 16-byte words.
+  __device__ bool whole_words(const S* data, std::int64_t stride) const {
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && count_ % word == 0 &&
+           (stride == n_ || (stride % word == 0 && n_ % word == 0));
+  }
+
+  __device__ int row_of(int element) const { return (element >> k_) / M; }
+  __device__ std::int64_t offset(int element, std::int64_t stride) const {
+    if (stride == n_) return element;
+    const int row = row_of(element);
+    return row * stride + (element - row * n_);
+  }
+
+  /// Signs, one bit a position, and the entries of the order-M matrix, as ±1, to shared memory.
+  __device__ void prepare() {
+    const detail::SignVector& signs = rows_.in.any() ? rows_.in : rows_.out;
+    if constexpr (shared_entries) {
+      for (int i = thread_; i < M * M; i += threads_)
+        entries_[i] = (base_.entries.rows[i / M] >> (i % M) & 1u) != 0 ? C{-1} : C{1};
+    }
+    if (signs.any()) make_sign_words(signs, signs_, n_);
+    if (signs.any()) __syncthreads();  // the entries are not read before the next one
+  }
+
+  /// The signs of a word of elements in its lowest bits.
+  __device__ std::uint32_t sign_bits(int element) const {
+    const int position = position_of(element);
+    if (n_ % word == 0) return signs_[position >> 5] >> (position & 31);
+    std::uint32_t bits = 0;
 #pragma unroll
-      for (int q = 0; q < M; q += vector) {
-        C entries[vector];
-        unpack<C>(*reinterpret_cast<const uint4*>(signs + p * M + q), entries);
+    for (int j = 0; j < word; ++j) bits |= (sign_at(position_of(element + j)) ? 1u : 0u) << j;
+    return bits;
+  }
+  __device__ int position_of(int element) const { return element - row_of(element) * n_; }
+  __device__ bool sign_at(int position) const {
+    return (signs_[position >> 5] >> (position & 31) & 1u) != 0;
+  }
+
+  /// Reads the tile, with its signs, and runs the stages inside 32 words: in registers below a word, between
+  /// lanes above.
+  template <bool Whole>
+  __device__ void load() {
+    constexpr int batch = Whole ? 2 : 1;
+    const int words = (count_ + word - 1) / word;
+    const int lane = thread_ & 31;
+    // Whole warps go round: every lane takes part in the shuffles.
+    for (int begin = thread_; begin - lane < words; begin += batch * threads_) {
+      uint4 raw[batch];
+      C values[word];
 #pragma unroll
-        for (int i = 0; i < vector; ++i) {
+      for (int i = 0; i < batch; ++i) {
+        const int element = (begin + i * threads_) * word;
+        raw[i] = make_uint4(0, 0, 0, 0);
+        if constexpr (Whole) {
+          if (element < count_)
+            raw[i] = __ldcs(reinterpret_cast<const uint4*>(source_ + offset(element, rows_.x_stride)));
+        } else {
+          const S* from = source_ + offset(element, rows_.x_stride);
+          int left = n_ - position_of(element);  // elements to the end of the row
 #pragma unroll
-          for (int c = 0; c < columns; ++c) {
-            sums[c] = q + i == 0 ? product(terms[c][0], entries[0])
-                                 : signed_sum(sums[c], terms[c][q + i], entries[i]);
+          for (int j = 0; j < word; ++j, ++from, --left) {
+            if (left == 0) {
+              left = n_;
+              from += rows_.x_stride - n_;
+            }
+            values[j] = element + j < count_ ? load_converted(*from) : C{};
           }
         }
       }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int element = (begin + i * threads_) * word;
+        if (i > 0 && element - lane * word >= count_) break;
+        if constexpr (Whole) unpack<S>(raw[i], values);
+        if (rows_.in.any() && element < count_) negate_marked(values, sign_bits(element));
+        warp_stages(values, lane);
+        if (element >= count_) continue;
+        if (straight_) {
+#pragma unroll
+          for (int j = 0; j < word; ++j) values[j] = product(values[j], rows_.scale);
+          if (rows_.out.any()) negate_marked(values, sign_bits(element));
+          __stcs(reinterpret_cast<uint4*>(target_ + offset(element, rows_.y_stride)), pack<S>(values));
+        } else {
+          constexpr int vector = 16 / static_cast<int>(sizeof(C));
+#pragma unroll
+          for (int j = 0; j < word; j += vector)
+            *reinterpret_cast<uint4*>(values_ + element + j) = pack<C>(values + j);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void warp_stages(C (&values)[word], int lane) const {
+    if (k_ > 0) register_stages<0, 1>(values);
+    if constexpr (word_bits > 1) {
+      if (k_ > 1) register_stages<1, 2>(values);
+    }
+    if constexpr (word_bits > 2) {
+      if (k_ > 2) register_stages<2, 3>(values);
+    }
+#pragma unroll
+    for (int t = 0; t < 5; ++t) {
+      if (k_ <= word_bits + t) break;
+      const C sign = (lane >> t & 1) != 0 ? C{-1} : C{1};
+#pragma unroll
+      for (int j = 0; j < word; ++j)
+        values[j] = signed_sum(__shfl_xor_sync(0xffffffffu, values[j], 1 << t), values[j], sign);
+    }
+  }
+
+  /// Where an element lies in shared memory before it is written in another order: 32 neighbours of that
+  /// order, which differ in the highest bits, must not share a bank.
+  __device__ int swizzled(int element) const {
+    return swizzle_ == 0 ? element : element ^ (element >> swizzle_ & 31);
+  }
+
+  /// The scale, one rounding, the sign, the store.
+  __device__ __forceinline__ void finish(C value, int position, S* target) const {
+    value = product(value, rows_.scale);
+    if (rows_.out.any() && sign_at(position)) value = negated(value);
+    *target = rounded<S>(value);
+  }
+  /// `Bits` stages from bit `low_bit` on.
+  template <int Bits>
+  __device__ __forceinline__ void round(int low_bit, bool last) {
+    constexpr int points = 1 << Bits;
+    const int mask = (1 << low_bit) - 1;
+    for (int index = thread_; index < count_ >> Bits; index += threads_) {
+      const int element = (index & mask) | (index & ~mask) << Bits;
+      C v[points];
+#pragma unroll
+      for (int i = 0; i < points; ++i) v[i] = values_[element + (i << low_bit)];
+      register_stages<0, Bits>(v);
+      if (M == 1 && last && direct_) {
+        S* target = target_ + offset(element, rows_.y_stride);
+        int position = position_of(element);
+#pragma unroll
+        for (int i = 0; i < points; ++i) {
+          finish(v[i], position, target);
+          position += 1 << low_bit;
+          target += 1 << low_bit;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < points; ++i) {
+          const int place = element + (i << low_bit);
+          values_[last && M == 1 ? swizzled(place) : place] = v[i];
+        }
+      }
+    }
+    __syncthreads();
+  }
+
+  /// The stages above a warp's.
+  __device__ void rounds() {
+    int bit = warp_bits;
+    for (int left = (k_ - bit + round_bits - 1) / round_bits; left > 0; --left) {
+      const int bits = (k_ - bit + left - 1) / left;
+      switch (bits) {
+        case 4:
+          round<4>(bit, left == 1);
+          break;
+        case 3:
+          round<3>(bit, left == 1);
+          break;
+        case 2:
+          round<2>(bit, left == 1);
+          break;
+        default:
+          round<1>(bit, left == 1);
+          break;
+      }
+      bit += bits;
+    }
+  }
+
+  /// The order-M factor over blocks of 2^k: a thread takes columns of M values into registers and sums them
+  /// in increasing index order for each row of the matrix.
+  __device__ void base_factor() {
+    constexpr int columns = sizeof(C) == 4 ? 2 : 1;
+    constexpr int vector = 16 / static_cast<int>(sizeof(C));
+    static_assert(M % vector == 0);
+    const int all = count_ / M;
+    for (int begin = thread_; begin < all; begin += columns * threads_) {
+      C terms[columns][M];
+      int place[columns];
+      S* target[columns];
 #pragma unroll
       for (int c = 0; c < columns; ++c) {
-        if (c == 0 || begin + c * threads < all) tile.at(place[c] + (p << k)) = sums[c];
+        const int index = begin + c * threads_ < all ? begin + c * threads_ : begin;
+        place[c] = ((index >> k_) * M << k_) + (index & ((1 << k_) - 1));
+        target[c] = target_ + offset(place[c], rows_.y_stride);
+#pragma unroll
+        for (int q = 0; q < M; ++q) terms[c][q] = values_[place[c] + (q << k_)];
+      }
+      const auto store = [&](const C(&sums)[columns], int p) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) {
+          if (c > 0 && begin + c * threads_ >= all) continue;
+          const int element = place[c] + (p << k_);
+          if (direct_) {
+            finish(sums[c], position_of(element), target[c] + (p << k_));
+          } else {
+            values_[element] = sums[c];
+          }
+        }
+      };
+      if constexpr (BaseMatrix<C, M>::unrolled) {
+#pragma unroll
+        for (int p = 0; p < M; ++p) {
+          C sums[columns];
+#pragma unroll
+          for (int c = 0; c < columns; ++c) {
+            sums[c] = product(terms[c][0], base_.entries[p * M]);
+#pragma unroll
+            for (int q = 1; q < M; ++q) sums[c] = signed_sum(sums[c], terms[c][q], base_.entries[p * M + q]);
+          }
+          store(sums, p);
+        }
+      } else {
+#pragma unroll 1
+        for (int p = 0; p < M; ++p) {
+          C sums[columns];
+#pragma unroll
+          for (int q = 0; q < M; q += vector) {
+            C entries[vector];
+            unpack<C>(*reinterpret_cast<const uint4*>(entries_ + p * M + q), entries);
+#pragma unroll
+            for (int i = 0; i < vector; ++i) {
+#pragma unroll
+              for (int c = 0; c < columns; ++c) {
+                sums[c] = q + i == 0 ? product(terms[c][0], entries[0])
+                                     : signed_sum(sums[c], terms[c][q + i], entries[i]);
+              }
+            }
+          }
+          store(sums, p);
+        }
       }
     }
   }
-}
 
-/// Rows of M * 2^k points at any address and row distance, with signs and in any order: a block holds a tile
-/// of whole rows in shared memory. 16-byte words are read where memory allows, single elements at the edges
-/// of a row; the stages below a word run in registers on the way in, the others sixteen points
-/// at a time, the order-M factor last.
+  /// The tile from shared memory to memory in the order asked for.
+  __device__ void store_in_order() {
+    for (int element = thread_; element < count_; element += threads_) {
+      int natural = element;
+      if (rows_.ordering != Ordering::natural && k_ > 0) {  // then M = 1
+        const int place = element & (n_ - 1);
+        const int gray = rows_.ordering == Ordering::sequency ? place ^ (place >> 1) : place;
+        natural = element - place + static_cast<int>(__brev(static_cast<unsigned>(gray)) >> (32 - k_));
+      }
+      finish(values_[swizzled(natural)], position_of(element), target_ + offset(element, rows_.y_stride));
+    }
+  }
+
+  const SharedRows<S>& rows_;
+  const BaseMatrix<C, M>& base_;
+  const int k_;
+  const int n_;
+  const int thread_;
+  const int threads_;
+  int count_;
+  const S* source_;
+  S* target_;
+  C* values_;
+  C* entries_;
+  std::uint32_t* signs_;
+  bool straight_;
+  bool direct_;
+  int swizzle_;
+};
+
+/// Rows of M * 2^k points at any address and row distance, with signs and in any order: a block takes a tile
+/// of whole rows. The lowest stages run inside a warp, on the way in; the others sixteen points at a time
+/// through shared memory; the order-M factor last.
 template <class S, int M>
 __global__ void __launch_bounds__(most_shared_threads(sizeof(compute_type<S>), M),
-                                  sizeof(compute_type<S>) == 4 && M <= 12 ? 2 : 1)
-    shared_rows(const __grid_constant__ SharedRows<S> rows) {
-  using C = compute_type<S>;
+                                  sizeof(compute_type<S>) == 4 && M == 1 ? 2 : 1)
+    shared_rows(const __grid_constant__ SharedRows<S> rows,
+                const __grid_constant__ BaseMatrix<compute_type<S>, M> base) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  C* const signs = reinterpret_cast<C*>(shared);
-  const SharedTile<S> tile{signs + (M > 1 ? M * M : 0)};
-  const int n = M << rows.k;
-  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * rows.tile_rows;
-  const std::int64_t left = rows.rows - first_row;
-  const int count = left < rows.tile_rows ? static_cast<int>(left) : rows.tile_rows;
-
-  const Segments<const S*> source(rows.x + first_row * rows.x_stride, rows.x_stride, count, n);
-  if (source.whole_words()) {
-    load_tile<S, M, true>(tile, source, rows);
-  } else {
-    load_tile<S, M, false>(tile, source, rows);
-    __syncthreads();
-    tile.all_word_stages(count * n, rows.k);
-  }
-  if constexpr (M > 1) {
-    for (int i = static_cast<int>(threadIdx.x); i < M * M; i += static_cast<int>(blockDim.x))
-      signs[i] = (rows.base.rows[i / M] >> (i % M) & 1u) != 0 ? C{-1} : C{1};
-  }
-  __syncthreads();
-  tile.upper_stages(count * n, rows.k);
-  if constexpr (M > 1) {
-    base_factor<S, M>(tile, signs, rows.k, count);
-    __syncthreads();
-  }
-  const Segments<S*> target(rows.y + first_row * rows.y_stride, rows.y_stride, count, n);
-  if (target.whole_words()) {
-    store_tile<S, M, true>(tile, target, rows);
-  } else {
-    store_tile<S, M, false>(tile, target, rows);
-  }
+  SharedRowsBlock<S, M>(rows, base, shared).run();
 }
 
 }  // namespace papillon::cuda

@@ -8,6 +8,7 @@
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_80_shared.cuh"
 #include "kernels/ptx/sm_90_cluster.cuh"
+#include "kernels/sign_words.cuh"
 
 namespace papillon::cuda {
 
@@ -76,6 +77,13 @@ __device__ __forceinline__ std::uint32_t final_cell(std::uint32_t buffer, int wa
          Shape::chunk_offset(lane >> 1, (warp & 7) ^ (warps * s & 7));
 }
 
+/// Elements from a thread's first cell, when its tile is transformed, to its cell `i`.
+template <class S, int CellBits>
+__device__ constexpr int cell_place(int i) {
+  constexpr int warps = TileShape<S, CellBits>::warps;
+  return (i % warps * 1024 + i / warps * warps * 32) * TileShape<S, CellBits>::values_per_cell;
+}
+
 /// Starts copying this warp's slice of a tile to shared memory; `source` is this lane's first element, and
 /// the first `valid` of those from there on exist.
 template <class S, int CellBits, bool Partial>
@@ -94,12 +102,66 @@ __device__ __forceinline__ void copy_slice(std::uint32_t input, const S* source,
   }
 }
 
+/// The signs of a tile: of a thread's first 32 cells before the first stage, or of the cells it stores. A
+/// warp's 32 cells are the positions of one mask, and so are a thread's at first; lane i keeps the mask of the
+/// warp's cells number i.
+template <class S, int LogN, int CellBits, bool Signed>
+class TileSigns {
+  using Shape = TileShape<S, CellBits>;
+  static constexpr int P = Shape::values_per_cell;
+  static constexpr int count = 32 * P;  // positions of a mask
+
+ public:
+  /// `first` is the position of the tile's first element in its row. With `split`, lane i keeps what cell
+  /// i mod 16 of the 16 kept ones needs in half i / 16 of the row.
+  __device__ __forceinline__ TileSigns(const RowSigns& signs, int warp, int lane, int first, bool split,
+                                       int kept) {
+    if constexpr (Signed) {
+      on_output_ = signs.on_output;
+      int position = first + warp * Shape::slice_elements + lane * count;
+      if (on_output_) {
+        const int cell = split ? kept + (lane & 15) : lane;
+        position = cell_place<S, CellBits>(cell) + warp * count + (split ? (lane >> 4) * Shape::elements : 0);
+      }
+      mask_ = sign_mask<count>(signs.vector, position & ((1 << LogN) - 1));
+    }
+  }
+
+  __device__ __forceinline__ void on_input(ThreadCells<S>& cells) const {
+    if constexpr (Signed) {
+      if (on_output_) return;
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        cells.values[i] = with_sign(
+            cells.values[i], static_cast<std::uint32_t>(i < 32 ? mask_ : mask_ >> 32), i & 31);
+      }
+    }
+  }
+
+  /// The signs of cell `i` in bits 0 (and 1); called by whole warps.
+  __device__ __forceinline__ std::uint32_t of_cell(int i, int lane) const {
+    if constexpr (Signed) {
+      if (on_output_) {
+        const std::uint32_t low = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_), i);
+        if constexpr (P == 1) return low >> lane;
+        const std::uint32_t high = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_ >> 32), i);
+        return (lane < 16 ? low : high) >> (2 * lane & 31);
+      }
+    }
+    return 0;
+  }
+
+ private:
+  std::uint64_t mask_ = 0;
+  bool on_output_ = false;
+};
+
 /// Transforms the bits, at most LogN, that lie in a tile. This warp's slice is in `input`; the tile is
 /// exchanged in `buffer`, which may hold the input too. `input_read` is called when the warp has its slice in
 /// registers and before it writes to the buffer; `team_sync` is a barrier of the tile's warps.
-template <class S, int LogN, int CellBits, class InputRead, class Sync>
+template <class S, int LogN, int CellBits, class Signs, class InputRead, class Sync>
 __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint32_t input,
-                                               std::uint32_t buffer, int warp, int lane,
+                                               std::uint32_t buffer, int warp, int lane, const Signs& signs,
                                                const InputRead& input_read, const Sync& team_sync) {
   using Shape = TileShape<S, CellBits>;
   using C = compute_type<S>;
@@ -119,6 +181,7 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
     const uint4 word = ptx::load_16(input + lane * Shape::input_row + Shape::chunk_offset(c, lane & 7));
     unpack<S>(word, values + c * chunk_elements);
   }
+  signs.on_input(cells);
   constexpr int near_bits = 5 + Shape::value_bits;
   register_stages<0, (LogN < near_bits ? LogN : near_bits)>(values);
 
@@ -153,32 +216,36 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
   }
 }
 
-/// The scale, one rounding, and the store of cell `i` of a thread; `target` is the thread's first cell.
-template <class S, int CellBits>
+/// The scale, the sign, one rounding, and the store of cell `i` of a thread; `target` is the thread's first
+/// cell, `marks` the signs of the cell.
+template <class S, int CellBits, bool Signed>
 __device__ __forceinline__ void store_cell(S* target, int i, compute_type<S> first, compute_type<S> second,
-                                           compute_type<S> scale, int half, std::int64_t valid) {
+                                           compute_type<S> scale, std::uint32_t marks, int half,
+                                           std::int64_t valid) {
   using Shape = TileShape<S, CellBits>;
-  constexpr int warps = Shape::warps;
-  const int place =
-      (i % warps * 1024 + i / warps * warps * 32) * Shape::values_per_cell + half * Shape::elements;
+  const int place = cell_place<S, CellBits>(i) + half * Shape::elements;
   if (place >= valid) return;
+  first = product(first, scale);
+  second = product(second, scale);
+  if constexpr (Signed) {
+    first = with_sign(first, marks, 0);
+    second = with_sign(second, marks, 1);
+  }
   if constexpr (sizeof(S) == 2) {
-    __stcs(reinterpret_cast<std::uint32_t*>(target + place),
-           pack_pair<S>(product(first, scale), product(second, scale)));
+    __stcs(reinterpret_cast<std::uint32_t*>(target + place), pack_pair<S>(first, second));
   } else if constexpr (Shape::values_per_cell == 2) {
-    __stcs(reinterpret_cast<uint2*>(target + place),
-           make_uint2(__builtin_bit_cast(std::uint32_t, product(first, scale)),
-                      __builtin_bit_cast(std::uint32_t, product(second, scale))));
+    __stcs(reinterpret_cast<uint2*>(target + place), make_uint2(__builtin_bit_cast(std::uint32_t, first),
+                                                                __builtin_bit_cast(std::uint32_t, second)));
   } else {
-    __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, product(first, scale)));
+    __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, first));
   }
 }
 
 /// The highest bit of a row whose two tiles are with two teams, for the 16 cells a thread that this team
 /// keeps. The other team's values of the same cells are at `received(cell)`.
-template <class S, int CellBits, int Upper, class Received>
+template <class S, int CellBits, int Upper, bool Signed, class Signs, class Received>
 __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const Received& received, S* target,
-                                             compute_type<S> scale) {
+                                             compute_type<S> scale, const Signs& signs, int lane) {
   using C = compute_type<S>;
   constexpr int P = ThreadCells<S>::P;
   constexpr int kept = Upper * 16;
@@ -196,8 +263,10 @@ __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const 
       differences[p] = difference(low, high);
     }
     constexpr int all = 2 * TileShape<S, CellBits>::elements;
-    store_cell<S, CellBits>(target, i, sums[0], sums[P - 1], scale, 0, all);
-    store_cell<S, CellBits>(target, i, differences[0], differences[P - 1], scale, 1, all);
+    const std::uint32_t low_marks = signs.of_cell(i - kept, lane);
+    const std::uint32_t high_marks = signs.of_cell(i - kept + 16, lane);
+    store_cell<S, CellBits, Signed>(target, i, sums[0], sums[P - 1], scale, low_marks, 0, all);
+    store_cell<S, CellBits, Signed>(target, i, differences[0], differences[P - 1], scale, high_marks, 1, all);
   }
 }
 
@@ -214,10 +283,10 @@ __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const 
 /// exchanges and stores, and the multiprocessors, which do not all get the same share of the bandwidth, draw
 /// as many as they manage. Persistent blocks with the next tiles on their way were slower at most lengths
 /// (docs/kernels-h200.md).
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks>
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks)
     tile_rows(const S* x, S* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
-              std::int64_t y_stride, compute_type<S> scale) {
+              std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
   using Shape = TileShape<S, CellBits>;
   constexpr int P = Shape::values_per_cell;
   constexpr int warps = Shape::warps;
@@ -246,14 +315,20 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
   const auto input_read = [] {
     if constexpr (!Shape::dense) __syncwarp();  // a dense row is overwritten by the thread that read it
   };
-  transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, input_read, [] { __syncthreads(); });
+  const TileSigns<S, LogN, CellBits, Signed> signs(row_signs, warp, lane,
+                                                   static_cast<int>(rank) * Shape::elements, Split == 1,
+                                                   static_cast<int>(rank) * 16);
+  transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, signs, input_read,
+                                    [] { __syncthreads(); });
   S* target = y + tile * y_stride + (lane + warp * 32) * P;
   const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
   auto& values = cells.values;
   if constexpr (Split == 0) {
 #pragma unroll
-    for (int i = 0; i < 32; ++i)
-      store_cell<S, CellBits>(target, i, values[i * P], values[i * P + P - 1], scale, 0, valid);
+    for (int i = 0; i < 32; ++i) {
+      store_cell<S, CellBits, Signed>(target, i, values[i * P], values[i * P + P - 1], scale,
+                                      signs.of_cell(i, lane), 0, valid);
+    }
   } else {
     // The highest bit: each block gives the cells of one half to the other, and finishes the pairs of its own
     // half.
@@ -269,7 +344,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
         ptx::cluster_store(ptx::cluster_address(mailbox(given + i), 1 - upper), cells.cell(given + i));
       ptx::cluster_arrive();
       ptx::cluster_wait();
-      finish_pairs<S, CellBits, upper>(cells, [&](int i) { return mailbox(i); }, target, scale);
+      finish_pairs<S, CellBits, upper, Signed>(
+          cells, [&](int i) { return mailbox(i); }, target, scale, signs, lane);
     };
     if (rank == 0) {
       finish(std::integral_constant<int, 0>{});
@@ -282,10 +358,10 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
 /// The same for 16-bit rows so long that one fills a multiprocessor: a persistent block, whose next row is on
 /// its way into shared memory, each warp's slice as soon as the warp has read the last one, while this row is
 /// transformed.
-template <class S, int LogN, int CellBits>
+template <class S, int LogN, int CellBits, bool Signed>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
     persistent_rows(const S* x, S* y, std::int64_t rows, int block_rows, std::int64_t x_stride,
-                    std::int64_t y_stride, compute_type<S> scale) {
+                    std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
   using Shape = TileShape<S, CellBits>;
   constexpr int P = Shape::values_per_cell;
   static_assert(LogN == CellBits + Shape::value_bits && Shape::warps > 1);
@@ -303,6 +379,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
 
   copy_slice<S, CellBits, false>(input, source, 0, lane);
   for (std::int64_t row = first; row < end; ++row) {
+    // Made anew for each row: there is no register to keep them in.
+    const TileSigns<S, LogN, CellBits, Signed> signs(row_signs, warp, lane, 0, false, 0);
     ThreadCells<S> cells;
     const auto input_read = [&] {
       __syncwarp();
@@ -310,11 +388,13 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
       if (row + 1 < end) copy_slice<S, CellBits, false>(input, source, 0, lane);
       __syncthreads();  // every warp has taken the last row's cells
     };
-    transform_tile<S, LogN, CellBits>(cells, input, buffer, warp, lane, input_read, [] { __syncthreads(); });
+    transform_tile<S, LogN, CellBits>(cells, input, buffer, warp, lane, signs, input_read,
+                                      [] { __syncthreads(); });
 #pragma unroll
-    for (int i = 0; i < 32; ++i)
-      store_cell<S, CellBits>(target, i, cells.values[i * P], cells.values[i * P + P - 1], scale, 0,
-                              2 * Shape::elements);
+    for (int i = 0; i < 32; ++i) {
+      store_cell<S, CellBits, Signed>(target, i, cells.values[i * P], cells.values[i * P + P - 1], scale,
+                                      signs.of_cell(i, lane), 0, 2 * Shape::elements);
+    }
     target += y_stride;
   }
 }

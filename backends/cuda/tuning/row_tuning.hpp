@@ -47,7 +47,7 @@ struct RowTuning {
 
 /// Most threads of a block of shared_rows: as many as have the registers for a column of m values each.
 constexpr int most_shared_threads(int compute_bytes, std::int64_t m) {
-  return m * compute_bytes > 192 ? 256 : 512;
+  return m * compute_bytes > (compute_bytes == 4 ? 112 : 192) ? 256 : 512;
 }
 
 /// The choice for contiguous rows of m * 2^k points with signs, in any order or at any address.

@@ -54,13 +54,14 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
 /// Rows of m * 2^k points summed in `compute_bytes`, for kernels/shared_rows.cuh. Pure.
 constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64_t rows) {
   const std::int64_t n = static_cast<std::int64_t>(m) << k;
-  const std::int64_t wanted = (m == 1 ? 16384 : 32768) / compute_bytes;
+  // A tile of 16 KiB; or, since a thread takes whole columns of the order-m factor, 256 of those.
+  const std::int64_t wanted = m == 1 ? 16384 / compute_bytes : std::int64_t{256} * m;
   std::int64_t tile_rows = n < wanted ? wanted / n : 1;
   if (tile_rows > 8) tile_rows = tile_rows / 8 * 8;  // whole words, whatever n
   const std::int64_t few = (rows + 7) / 8 * 8;
   if (tile_rows > few) tile_rows = few;
-  // Sixteen values a thread; or, since a thread takes a whole column of the order-m factor, a column.
-  const std::int64_t work = m == 1 ? tile_rows * n / 16 : tile_rows << k;
+  // 32 values a thread; or two columns of 4-byte values, or one.
+  const std::int64_t work = m == 1 ? tile_rows * n / 32 : (tile_rows << k) * compute_bytes / 8;
   const int most = most_shared_threads(compute_bytes, m);
   int threads = 64;
   while (threads < most && threads * 2 <= work) threads *= 2;
