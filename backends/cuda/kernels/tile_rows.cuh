@@ -23,21 +23,25 @@ struct TileShape {
   static constexpr int warps = 1 << team_bits;
   static constexpr int elements = values_per_cell << CellBits;
   static constexpr int slice_elements = 1024 * values_per_cell;
-  // The cells of a thread are a row of shared memory. Where storage and compute type have one size, rows are
-  // dense and the 16-byte chunks of row r are swizzled by r mod 8: a thread writes what it has transformed to
-  // where it read it. Elsewhere rows are padded by a chunk, so that every address is a base and a constant.
-  // Neither has a bank conflict.
+  // The cells of a thread are a row of shared memory. Rows of input are dense, and the 16-byte chunks of row r
+  // are swizzled by r mod 8: asynchronous copies into padded rows, which cross 128-byte lines, read half of
+  // the sectors twice. Where storage and compute type have one size the exchanged rows are the same: a thread
+  // writes what it has transformed to where it read it. Elsewhere those are padded by a chunk, so that every
+  // address is a base and a constant. Neither has a bank conflict.
   static constexpr bool dense = sizeof(S) == sizeof(C);
   static constexpr int row_bytes = 32 * values_per_cell * static_cast<int>(sizeof(S));
-  static constexpr int input_row = dense ? row_bytes : row_bytes + 16;
+  static constexpr int input_row = row_bytes;
   static constexpr int exchange_row = dense ? 256 : 272;
   static constexpr int slice_bytes = 32 * exchange_row;  // holds the input, then what is exchanged
   static constexpr int bytes = slice_bytes * warps;
 
-  /// Where chunk `chunk` of a row lies, `row_swizzle` being the row's number mod 8. Chunks 8 apart lie 128
-  /// bytes apart, which a compiler does not see through the exclusive or.
+  /// Where chunk `chunk` of a row of input, or of an exchanged row, lies, `row_swizzle` being the row's number
+  /// mod 8. Chunks 8 apart lie 128 bytes apart, which a compiler does not see through the exclusive or.
+  __device__ static constexpr int input_offset(int chunk, int row_swizzle) {
+    return (chunk & 8) * 16 + (((chunk & 7) ^ row_swizzle) << 4);
+  }
   __device__ static constexpr int chunk_offset(int chunk, int row_swizzle) {
-    return dense ? (chunk & 8) * 16 + (((chunk & 7) ^ row_swizzle) << 4) : chunk << 4;
+    return dense ? input_offset(chunk, row_swizzle) : chunk << 4;
   }
 };
 
@@ -77,12 +81,26 @@ __device__ __forceinline__ std::uint32_t final_cell(std::uint32_t buffer, int wa
          Shape::chunk_offset(lane >> 1, (warp & 7) ^ (warps * s & 7));
 }
 
-/// Elements from a thread's first cell, when its tile is transformed, to its cell `i`.
+/// Which cells a thread stores at once. In 16-bit tiles of several warps these are two neighbours, so that a
+/// warp writes 256 bytes at a time; stores of half that many kept the L2 cache busy for 0.89 of the time.
 template <class S, int CellBits>
-__device__ constexpr int cell_place(int i) {
-  constexpr int warps = TileShape<S, CellBits>::warps;
-  return (i % warps * 1024 + i / warps * warps * 32) * TileShape<S, CellBits>::values_per_cell;
-}
+struct StoreLayout {
+  using Shape = TileShape<S, CellBits>;
+  static constexpr int cells = sizeof(S) == 2 && Shape::warps > 1 ? 2 : 1;
+  static constexpr int count = 32 / cells;  ///< stores of a thread
+  static constexpr int values = cells * Shape::values_per_cell;
+  static constexpr int row_lanes = 32 / cells;  ///< lanes that store a row of shared memory
+
+  /// Elements from the tile's start to a thread's first, and from there to its store `i`: cells of slice
+  /// i mod warps.
+  __device__ static constexpr int first(int warp, int lane) {
+    return ((warp * cells + lane / row_lanes) * 32 + lane % row_lanes * cells) * Shape::values_per_cell;
+  }
+  __device__ static constexpr int place(int i) {
+    constexpr int warps = Shape::warps;
+    return (i % warps * 1024 + i / warps * warps * cells * 32) * Shape::values_per_cell;
+  }
+};
 
 /// Starts copying this warp's slice of a tile to shared memory; `source` is this lane's first element, and
 /// the first `valid` of those from there on exist.
@@ -96,18 +114,19 @@ __device__ __forceinline__ void copy_slice(std::uint32_t input, const S* source,
   const std::uint32_t place = input + lane / row_chunks * Shape::input_row;
 #pragma unroll
   for (int i = 0; i < row_chunks; ++i) {
-    const int offset = Shape::chunk_offset(lane % row_chunks, (lane / row_chunks) ^ (i * rows & 7));
+    const int offset = Shape::input_offset(lane % row_chunks, (lane / row_chunks) ^ (i * rows & 7));
     if (!Partial || i * 32 * chunk_elements < valid)
       ptx::async_copy_16(place + i * rows * Shape::input_row + offset, source + i * 32 * chunk_elements);
   }
 }
 
-/// The signs of a tile: of a thread's first 32 cells before the first stage, or of the cells it stores. A
-/// warp's 32 cells are the positions of one mask, and so are a thread's at first; lane i keeps the mask of the
-/// warp's cells number i.
+/// The signs of a tile: of a thread's first 32 cells before the first stage, or of the cells it stores. 32 cells
+/// are the positions of one mask: a thread's at first, later those that the warp, or half of it, stores at
+/// once. Lane i keeps the mask of store i mod `count`, of the warp's first half or its second.
 template <class S, int LogN, int CellBits, bool Signed>
 class TileSigns {
   using Shape = TileShape<S, CellBits>;
+  using Layout = StoreLayout<S, CellBits>;
   static constexpr int P = Shape::values_per_cell;
   static constexpr int count = 32 * P;  // positions of a mask
 
@@ -120,8 +139,11 @@ class TileSigns {
       on_output_ = signs.on_output;
       int position = first + warp * Shape::slice_elements + lane * count;
       if (on_output_) {
-        const int cell = split ? kept + (lane & 15) : lane;
-        position = cell_place<S, CellBits>(cell) + warp * count + (split ? (lane >> 4) * Shape::elements : 0);
+        if (split) {
+          position = Layout::place(kept + (lane & 15)) + warp * count + (lane >> 4) * Shape::elements;
+        } else {
+          position = Layout::place(lane % Layout::count) + (warp * Layout::cells + lane / Layout::count) * count;
+        }
       }
       mask_ = sign_mask<count>(signs.vector, position & ((1 << LogN) - 1));
     }
@@ -138,14 +160,16 @@ class TileSigns {
     }
   }
 
-  /// The signs of cell `i` in bits 0 (and 1); called by whole warps.
-  __device__ __forceinline__ std::uint32_t of_cell(int i, int lane) const {
+  /// The signs of store `i` in the lowest bits; called by whole warps.
+  __device__ __forceinline__ std::uint32_t of_store(int i, int lane) const {
     if constexpr (Signed) {
       if (on_output_) {
-        const std::uint32_t low = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_), i);
-        if constexpr (P == 1) return low >> lane;
-        const std::uint32_t high = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_ >> 32), i);
-        return (lane < 16 ? low : high) >> (2 * lane & 31);
+        const int keeper = Layout::cells == 1 ? i : i | (lane & 16);
+        const int bit = lane % Layout::row_lanes * Layout::values;
+        const std::uint32_t low = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_), keeper);
+        if constexpr (P == 1) return low >> bit;
+        const std::uint32_t high = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(mask_ >> 32), keeper);
+        return (bit < 32 ? low : high) >> (bit & 31);
       }
     }
     return 0;
@@ -178,7 +202,7 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
   // A thread's own 32 cells.
 #pragma unroll
   for (int c = 0; c < row_chunks; ++c) {
-    const uint4 word = ptx::load_16(input + lane * Shape::input_row + Shape::chunk_offset(c, lane & 7));
+    const uint4 word = ptx::load_16(input + lane * Shape::input_row + Shape::input_offset(c, lane & 7));
     unpack<S>(word, values + c * chunk_elements);
   }
   signs.on_input(cells);
@@ -206,38 +230,54 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
 #pragma unroll
     for (int r = 0; r < 32; ++r) ptx::store_8(cell_address(r), cells.cell(r));
     team_sync();
+    using Layout = StoreLayout<S, CellBits>;
+    if constexpr (Layout::cells == 2) {
+      const std::uint32_t first = buffer + (2 * warp + (lane >> 4)) * Shape::exchange_row + ((lane & 15) << 4);
 #pragma unroll
-    for (int s = 0; s < 32 / warps; ++s) {
+      for (int i = 0; i < Layout::count; ++i) {
+        const uint4 word = ptx::load_16(first + i / warps * 2 * warps * Shape::exchange_row +
+                                        i % warps * Shape::slice_bytes);
+        unpack<C>(word, values + i * Layout::values);
+      }
+      register_stages<Shape::value_bits + 1, Shape::value_bits + 1 + Shape::team_bits>(values);
+    } else {
 #pragma unroll
-      for (int q = 0; q < warps; ++q)
-        cells.load(s * warps + q, final_cell<S, CellBits>(buffer, warp, lane, s) + q * Shape::slice_bytes);
+      for (int s = 0; s < 32 / warps; ++s) {
+#pragma unroll
+        for (int q = 0; q < warps; ++q)
+          cells.load(s * warps + q, final_cell<S, CellBits>(buffer, warp, lane, s) + q * Shape::slice_bytes);
+      }
+      register_stages<Shape::value_bits, Shape::value_bits + Shape::team_bits>(values);
     }
-    register_stages<Shape::value_bits, Shape::value_bits + Shape::team_bits>(values);
   }
 }
 
-/// The scale, the sign, one rounding, and the store of cell `i` of a thread; `target` is the thread's first
-/// cell, `marks` the signs of the cell.
+/// The scale, the sign, one rounding, and store `i` of a thread; `target` is the thread's first cell, `marks`
+/// the signs.
 template <class S, int CellBits, bool Signed>
-__device__ __forceinline__ void store_cell(S* target, int i, compute_type<S> first, compute_type<S> second,
-                                           compute_type<S> scale, std::uint32_t marks, int half,
-                                           std::int64_t valid) {
-  using Shape = TileShape<S, CellBits>;
-  const int place = cell_place<S, CellBits>(i) + half * Shape::elements;
+__device__ __forceinline__ void store_cells(S* target, int i, const compute_type<S>* values,
+                                            compute_type<S> scale, std::uint32_t marks, int half,
+                                            std::int64_t valid) {
+  using C = compute_type<S>;
+  using Layout = StoreLayout<S, CellBits>;
+  const int place = Layout::place(i) + half * TileShape<S, CellBits>::elements;
   if (place >= valid) return;
-  first = product(first, scale);
-  second = product(second, scale);
-  if constexpr (Signed) {
-    first = with_sign(first, marks, 0);
-    second = with_sign(second, marks, 1);
+  C v[Layout::values];
+#pragma unroll
+  for (int j = 0; j < Layout::values; ++j) {
+    v[j] = product(values[j], scale);
+    if constexpr (Signed) v[j] = with_sign(v[j], marks, j);
   }
-  if constexpr (sizeof(S) == 2) {
-    __stcs(reinterpret_cast<std::uint32_t*>(target + place), pack_pair<S>(first, second));
-  } else if constexpr (Shape::values_per_cell == 2) {
-    __stcs(reinterpret_cast<uint2*>(target + place), make_uint2(__builtin_bit_cast(std::uint32_t, first),
-                                                                __builtin_bit_cast(std::uint32_t, second)));
+  if constexpr (sizeof(S) == 2 && Layout::cells == 2) {
+    __stcs(reinterpret_cast<uint2*>(target + place),
+           make_uint2(pack_pair<S>(v[0], v[1]), pack_pair<S>(v[2], v[3])));
+  } else if constexpr (sizeof(S) == 2) {
+    __stcs(reinterpret_cast<std::uint32_t*>(target + place), pack_pair<S>(v[0], v[1]));
+  } else if constexpr (sizeof(S) == 4) {
+    __stcs(reinterpret_cast<uint2*>(target + place), make_uint2(__builtin_bit_cast(std::uint32_t, v[0]),
+                                                                __builtin_bit_cast(std::uint32_t, v[1])));
   } else {
-    __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, first));
+    __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, v[0]));
   }
 }
 
@@ -263,10 +303,10 @@ __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const 
       differences[p] = difference(low, high);
     }
     constexpr int all = 2 * TileShape<S, CellBits>::elements;
-    const std::uint32_t low_marks = signs.of_cell(i - kept, lane);
-    const std::uint32_t high_marks = signs.of_cell(i - kept + 16, lane);
-    store_cell<S, CellBits, Signed>(target, i, sums[0], sums[P - 1], scale, low_marks, 0, all);
-    store_cell<S, CellBits, Signed>(target, i, differences[0], differences[P - 1], scale, high_marks, 1, all);
+    const std::uint32_t low_marks = signs.of_store(i - kept, lane);
+    const std::uint32_t high_marks = signs.of_store(i - kept + 16, lane);
+    store_cells<S, CellBits, Signed>(target, i, sums, scale, low_marks, 0, all);
+    store_cells<S, CellBits, Signed>(target, i, differences, scale, high_marks, 1, all);
   }
 }
 
@@ -320,14 +360,14 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
                                                    static_cast<int>(rank) * 16);
   transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, signs, input_read,
                                     [] { __syncthreads(); });
-  S* target = y + tile * y_stride + (lane + warp * 32) * P;
+  using Layout = StoreLayout<S, CellBits>;
+  S* target = y + tile * y_stride + Layout::first(warp, lane);
   const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
-  auto& values = cells.values;
   if constexpr (Split == 0) {
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      store_cell<S, CellBits, Signed>(target, i, values[i * P], values[i * P + P - 1], scale,
-                                      signs.of_cell(i, lane), 0, valid);
+    for (int i = 0; i < Layout::count; ++i) {
+      store_cells<S, CellBits, Signed>(target, i, cells.values + i * Layout::values, scale,
+                                       signs.of_store(i, lane), 0, valid);
     }
   } else {
     // The highest bit: each block gives the cells of one half to the other, and finishes the pairs of its own
@@ -363,7 +403,6 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
     persistent_rows(const S* x, S* y, std::int64_t rows, int block_rows, std::int64_t x_stride,
                     std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
   using Shape = TileShape<S, CellBits>;
-  constexpr int P = Shape::values_per_cell;
   static_assert(LogN == CellBits + Shape::value_bits && Shape::warps > 1);
   constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -375,7 +414,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
   const std::int64_t first = blockIdx.x * static_cast<std::int64_t>(block_rows);
   const std::int64_t end = rows - first < block_rows ? rows : first + block_rows;
   const S* source = x + first * x_stride + warp * Shape::slice_elements + lane * chunk_elements;
-  S* target = y + first * y_stride + (lane + warp * 32) * P;
+  using Layout = StoreLayout<S, CellBits>;
+  S* target = y + first * y_stride + Layout::first(warp, lane);
 
   copy_slice<S, CellBits, false>(input, source, 0, lane);
   for (std::int64_t row = first; row < end; ++row) {
@@ -391,9 +431,9 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
     transform_tile<S, LogN, CellBits>(cells, input, buffer, warp, lane, signs, input_read,
                                       [] { __syncthreads(); });
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      store_cell<S, CellBits, Signed>(target, i, cells.values[i * P], cells.values[i * P + P - 1], scale,
-                                      signs.of_cell(i, lane), 0, 2 * Shape::elements);
+    for (int i = 0; i < Layout::count; ++i) {
+      store_cells<S, CellBits, Signed>(target, i, cells.values + i * Layout::values, scale,
+                                       signs.of_store(i, lane), 0, 2 * Shape::elements);
     }
     target += y_stride;
   }
