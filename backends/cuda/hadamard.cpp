@@ -250,7 +250,7 @@ void describe_shared_rows(std::ostream& text, const HadamardProblem& problem, co
   }
   const std::int64_t bytes = tuning.tile_rows * problem.n() * static_cast<std::int64_t>(size_of(problem.scalar));
   text << "kernel: " << name_of(Family::shared) << ", one pass\nrows: " << tuning.tile_rows << " a block\n";
-  append(text, use, present, most_shared_threads(value, shared.m));
+  append(text, use, present, most_shared_threads(shared.m));
   text << "bytes in flight: " << bytes << " a block";
   if (present) text << ", " << bytes * use.blocks_per_multiprocessor << " a multiprocessor";
   text << "\n";

@@ -33,7 +33,7 @@ struct SharedRows {
 /// makes the entries in shared memory.
 template <class C, int M>
 struct BaseMatrix {
-  static constexpr bool unrolled = M <= 28 && sizeof(C) == 4;
+  static constexpr bool unrolled = M <= 20 && sizeof(C) == 4;
   std::conditional_t<unrolled, C[unrolled ? M * M : 1], SmallBase> entries;
 };
 template <class C>
@@ -70,7 +70,7 @@ class SharedRowsBlock {
     const bool natural = rows.ordering == Ordering::natural;
     // Values go from registers to memory where neighbouring threads then write neighbouring elements.
     straight_ = natural && M == 1 && k_ <= warp_bits && whole_words(target_, rows.y_stride);
-    direct_ = natural && (M == 1 ? k_ > warp_bits : k_ >= 5);
+    direct_ = natural && (M == 1 ? k_ > warp_bits : k_ >= 5 && sizeof(S) > 2);
     swizzle_ = !natural && k_ > warp_bits ? (k_ < 10 ? 5 : k_ - 5) : 0;
   }
 
@@ -170,10 +170,7 @@ class SharedRowsBlock {
         warp_stages(values, lane);
         if (element >= count_) continue;
         if (straight_) {
-#pragma unroll
-          for (int j = 0; j < word; ++j) values[j] = product(values[j], rows_.scale);
-          if (rows_.out.any()) negate_marked(values, sign_bits(element));
-          __stcs(reinterpret_cast<uint4*>(target_ + offset(element, rows_.y_stride)), pack<S>(values));
+          store_word(values, element);
         } else {
           constexpr int vector = 16 / static_cast<int>(sizeof(C));
 #pragma unroll
@@ -214,6 +211,14 @@ class SharedRowsBlock {
     if (rows_.out.any() && sign_at(position)) value = negated(value);
     *target = rounded<S>(value);
   }
+  /// The same for a word that is one of memory too.
+  __device__ __forceinline__ void store_word(C (&values)[word], int element) const {
+#pragma unroll
+    for (int j = 0; j < word; ++j) values[j] = product(values[j], rows_.scale);
+    if (rows_.out.any()) negate_marked(values, sign_bits(element));
+    __stcs(reinterpret_cast<uint4*>(target_ + offset(element, rows_.y_stride)), pack<S>(values));
+  }
+
   /// `Bits` stages from bit `low_bit` on.
   template <int Bits>
   __device__ __forceinline__ void round(int low_bit, bool last) {
@@ -336,6 +341,17 @@ class SharedRowsBlock {
 
   /// The tile from shared memory to memory in the order asked for.
   __device__ void store_in_order() {
+    if (rows_.ordering == Ordering::natural && whole_words(target_, rows_.y_stride)) {
+      for (int element = thread_ * word; element < count_; element += threads_ * word) {
+        constexpr int vector = 16 / static_cast<int>(sizeof(C));
+        C values[word];
+#pragma unroll
+        for (int j = 0; j < word; j += vector)
+          unpack<C>(*reinterpret_cast<const uint4*>(values_ + element + j), values + j);
+        store_word(values, element);
+      }
+      return;
+    }
     for (int element = thread_; element < count_; element += threads_) {
       int natural = element;
       if (rows_.ordering != Ordering::natural && k_ > 0) {  // then M = 1
@@ -368,7 +384,7 @@ class SharedRowsBlock {
 /// of whole rows. The lowest stages run inside a warp, on the way in; the others sixteen points at a time
 /// through shared memory; the order-M factor last.
 template <class S, int M>
-__global__ void __launch_bounds__(most_shared_threads(sizeof(compute_type<S>), M),
+__global__ void __launch_bounds__(most_shared_threads(M),
                                   sizeof(compute_type<S>) == 4 && M == 1 ? 2 : 1)
     shared_rows(const __grid_constant__ SharedRows<S> rows,
                 const __grid_constant__ BaseMatrix<compute_type<S>, M> base) {

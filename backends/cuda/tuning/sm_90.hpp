@@ -61,8 +61,9 @@ constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64
   const std::int64_t few = (rows + 7) / 8 * 8;
   if (tile_rows > few) tile_rows = few;
   // 32 values a thread; or two columns of 4-byte values, or one.
-  const std::int64_t work = m == 1 ? tile_rows * n / 32 : (tile_rows << k) * compute_bytes / 8;
-  const int most = most_shared_threads(compute_bytes, m);
+  const int columns = compute_bytes == 4 ? 2 : 1;
+  const std::int64_t work = m == 1 ? tile_rows * n / 32 : (tile_rows << k) / columns;
+  const int most = most_shared_threads(m);
   int threads = 64;
   while (threads < most && threads * 2 <= work) threads *= 2;
   return {static_cast<int>(tile_rows), threads};
