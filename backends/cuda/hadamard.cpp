@@ -196,13 +196,23 @@ void append(std::ostream& text, const KernelUse& use, bool present, int most_thr
 }
 
 void describe_rows(std::ostream& text, const HadamardProblem& problem, const RowProblem& rows, int major) {
-  const RowTuning tuning = tuning_of(problem, major);
+  RowTuning tuning = tuning_of(problem, major);
   const auto bytes = static_cast<std::int64_t>(size_of(problem.scalar));
   const std::int64_t row_bytes = problem.n() * bytes;
   std::int64_t in_flight = 0;  // of a block
+  const auto takes_few = major >= 10 ? sm_100::takes_few_rows : sm_90::takes_few_rows;
+  if (!problem.has_signs() &&
+      takes_few(static_cast<int>(bytes), static_cast<int>(detail::compute_bytes_of(problem.scalar)), rows.k,
+                rows.rows)) {
+    tuning.family = Family::few;
+    tuning.threads = 1 << (rows.k - 3);
+  }
   int most_threads = tuning.threads;
   text << "kernel: " << name_of(tuning.family) << ", one pass; constants of " << tuning.measured_on << "\n";
-  if (tuning.family == Family::lane) {
+  if (tuning.family == Family::few) {
+    in_flight = row_bytes;
+    text << "rows: 1 a block\n";
+  } else if (tuning.family == Family::lane) {
     const std::int64_t lanes = std::int64_t{1} << tuning.lane_bits;
     in_flight = tuning.threads * std::max<std::int64_t>(row_bytes / lanes, 16) * tuning.units;
     text << "rows: " << in_flight / row_bytes << " a block, " << lanes << (lanes == 1 ? " lane" : " lanes")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/few_rows.cuh"
 #include "kernels/lane_rows.cuh"
 #include "kernels/tile_rows.cuh"
 #include "launch_kernel.cuh"
@@ -89,9 +90,27 @@ cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, co
                         static_cast<compute_type<S>>(problem.factor), row_signs(problem));
 }
 
+template <class S, int LogN>
+cudaError_t launch_few_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
+  constexpr auto kernel = &few_rows<S, LogN>;
+  constexpr int threads = 1 << (LogN - 3);
+  if (use != nullptr) {
+    const cudaError_t error = describe_kernel<kernel>(threads, 0, *use);
+    use->shared_bytes = sizeof(compute_type<S>) << LogN;
+    return error;
+  }
+  return launch<kernel>(stream, problem.rows, threads, 0, static_cast<const S*>(problem.x),
+                        static_cast<S*>(problem.y), problem.x_stride, problem.y_stride,
+                        static_cast<compute_type<S>>(problem.factor));
+}
+
 template <class S, int K, bool Signed>
 cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                               KernelUse* use) {
+  if constexpr (!Signed && sm_90::takes_few_rows(sizeof(S), sizeof(compute_type<S>), K, 1)) {
+    if (sm_90::takes_few_rows(sizeof(S), sizeof(compute_type<S>), K, problem.rows))
+      return launch_few_rows<S, K>(stream, problem, use);
+  }
   constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), K);
   if constexpr (t.family == Family::lane) {
     return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads, Signed>(stream, problem, use);

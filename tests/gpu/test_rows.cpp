@@ -23,7 +23,7 @@ std::vector<std::int64_t> row_counts(std::int64_t n) {
     for (std::int64_t d = -1; d <= 1; ++d) counts.push_back(boundary + d);
   }
   for (const std::int64_t blocks : {132, 264, 528}) {
-    if (n >= 2048) counts.push_back(blocks + 1);
+    if (n >= 128) counts.insert(counts.end(), {blocks, blocks + 1});
   }
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());

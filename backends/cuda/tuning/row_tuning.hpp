@@ -9,6 +9,7 @@ namespace papillon::cuda {
 /// The kernel families.
 enum class Family : std::uint8_t {
   pass,        ///< kernels/pass.cuh: anything, a tile in shared memory
+  few,         ///< kernels/few_rows.cuh: contiguous rows, no more than a card has multiprocessors for
   lane,        ///< kernels/lane_rows.cuh: contiguous rows in the registers of a few lanes
   tile,        ///< kernels/tile_rows.cuh: contiguous rows through shared memory
   persistent,  ///< the same for the longest 16-bit rows: a block takes several, the next one on its way
@@ -19,6 +20,8 @@ constexpr std::string_view name_of(Family family) {
   switch (family) {
     case Family::pass:
       return "pass";
+    case Family::few:
+      return "few_rows";
     case Family::lane:
       return "lane_rows";
     case Family::tile:

@@ -13,6 +13,10 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
   return tuning;
 }
 
+constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {
+  return sm_90::takes_few_rows(bytes, compute_bytes, k, rows);
+}
+
 constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64_t rows) {
   return sm_90::shared_tuning(compute_bytes, m, k, rows);
 }

@@ -51,6 +51,13 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
   return t;
 }
 
+/// Whether few_rows is the faster kernel for this many rows of 2^k points: while they do not fill the card.
+constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {
+  const int shortest = (bytes == 2 ? 3 : bytes == 4 ? 2 : 1) + 6;  // a row of more than a warp
+  const int longest = compute_bytes == 8 ? 12 : 13;                // of 48 KiB of shared memory, 1024 threads
+  return k >= shortest && k <= longest && rows <= 132;
+}
+
 /// Rows of m * 2^k points summed in `compute_bytes`, for kernels/shared_rows.cuh. Pure.
 constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64_t rows) {
   const std::int64_t n = static_cast<std::int64_t>(m) << k;
