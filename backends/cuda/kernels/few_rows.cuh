@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(1 << (LogN - 3), 1)
   constexpr int words = 8 / word;
   constexpr int threads = 1 << (LogN - 3);
   constexpr int vector = 16 / static_cast<int>(sizeof(C));
-  static_assert(LogN > word_bits + 5);
+  static_assert(LogN > word_bits + 5 && threads >= 32);
   __shared__ __align__(16) C row[1 << LogN];
   const int thread = static_cast<int>(threadIdx.x);
   x += blockIdx.x * x_stride;
