@@ -258,7 +258,8 @@ void describe_shared_rows(std::ostream& text, const HadamardProblem& problem, co
   } else {
     cudaGetLastError();
   }
-  const std::int64_t bytes = tuning.tile_rows * problem.n() * static_cast<std::int64_t>(size_of(problem.scalar));
+  const std::int64_t bytes =
+      tuning.tile_rows * problem.n() * static_cast<std::int64_t>(size_of(problem.scalar));
   text << "kernel: " << name_of(Family::shared) << ", one pass\nrows: " << tuning.tile_rows << " a block\n";
   append(text, use, present, most_shared_threads(shared.m));
   text << "bytes in flight: " << bytes << " a block";

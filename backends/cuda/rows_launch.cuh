@@ -117,7 +117,8 @@ cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const R
   } else if constexpr (t.family == Family::persistent) {
     return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed>(stream, device, problem, use);
   } else if constexpr (t.family == Family::tile) {
-    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks, Signed>(stream, device, problem, use);
+    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks, Signed>(stream, device,
+                                                                                       problem, use);
   } else {
     return cudaErrorInvalidValue;  // the caller asks the tuning first
   }

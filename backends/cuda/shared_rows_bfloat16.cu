@@ -3,5 +3,5 @@
 
 namespace papillon::cuda {
 template cudaError_t launch_shared_rows<bfloat16>(cudaStream_t, const Device&, const SharedRowProblem&,
-                                            KernelUse*);
+                                                  KernelUse*);
 }  // namespace papillon::cuda

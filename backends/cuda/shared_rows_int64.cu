@@ -3,5 +3,5 @@
 
 namespace papillon::cuda {
 template cudaError_t launch_shared_rows<std::int64_t>(cudaStream_t, const Device&, const SharedRowProblem&,
-                                            KernelUse*);
+                                                      KernelUse*);
 }  // namespace papillon::cuda

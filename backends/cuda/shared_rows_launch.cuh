@@ -18,13 +18,12 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
   constexpr auto kernel = &shared_rows<S, M>;
   const auto tune = device.major >= 10 ? sm_100::shared_tuning : sm_90::shared_tuning;
   const SharedTuning tuning = tune(sizeof(C), M, problem.rows.k, problem.rows.rows);
-  const auto bytes = static_cast<int>(
-      shared_rows_bytes(sizeof(S), sizeof(C), M, problem.rows.k, tuning.tile_rows));
+  const auto bytes =
+      static_cast<int>(shared_rows_bytes(sizeof(S), sizeof(C), M, problem.rows.k, tuning.tile_rows));
   if (use != nullptr) *use = {0, tuning.threads, static_cast<std::size_t>(bytes), 0};
   const cudaError_t error = allow_shared_memory<kernel>(device, device.shared_bytes);
   if (error != cudaSuccess) return error;
-  if (use != nullptr)
-    return describe_kernel<kernel>(tuning.threads, static_cast<std::size_t>(bytes), *use);
+  if (use != nullptr) return describe_kernel<kernel>(tuning.threads, static_cast<std::size_t>(bytes), *use);
 
   SharedRows<S> rows;
   rows.x_stride = problem.rows.x_stride;
@@ -39,7 +38,8 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
   if constexpr (M > 1) {
     const SmallBase signs = small_base(M, problem.transpose);
     if constexpr (BaseMatrix<C, M>::unrolled) {
-      for (int i = 0; i < M * M; ++i) base.entries[i] = (signs.rows[i / M] >> (i % M) & 1u) != 0 ? C{-1} : C{1};
+      for (int i = 0; i < M * M; ++i)
+        base.entries[i] = (signs.rows[i / M] >> (i % M) & 1u) != 0 ? C{-1} : C{1};
     } else {
       base.entries = signs;
     }
@@ -50,8 +50,8 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
     rows.rows = std::min(problem.rows.rows - first, most);
     rows.x = static_cast<const S*>(problem.rows.x) + first * rows.x_stride;
     rows.y = static_cast<S*>(problem.rows.y) + first * rows.y_stride;
-    const cudaError_t launched = launch<kernel>(
-        stream, (rows.rows + tuning.tile_rows - 1) / tuning.tile_rows, tuning.threads, bytes, rows, base);
+    const cudaError_t launched = launch<kernel>(stream, (rows.rows + tuning.tile_rows - 1) / tuning.tile_rows,
+                                                tuning.threads, bytes, rows, base);
     if (launched != cudaSuccess) return launched;
   }
   return cudaSuccess;

@@ -188,8 +188,8 @@ struct Bench {
     std::printf("%-7s %-5s n %6lld rows %10lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table, type.name,
                 static_cast<long long>(n), static_cast<long long>(rows), copy, ours, copy / ours);
     if (std::strcmp(variant.name, "plain") != 0) std::printf("  %s", variant.name);
-    json line = {{"table", table},      {"scalar", type.name}, {"n", n},
-                 {"rows", rows},        {"bytes", bytes},      {"copy_us", copy},
+    json line = {{"table", table},      {"scalar", type.name},  {"n", n},
+                 {"rows", rows},        {"bytes", bytes},       {"copy_us", copy},
                  {"papillon_us", ours}, {"ratio", copy / ours}, {"variant", variant.name}};
     for (const Peer& peer : peers) {
       const auto call = [&] {
@@ -225,8 +225,10 @@ int main(int argc, char** argv) try {
   int replays = 11;
   app.add_option("--plugin", plugins, "a peer, NAME=path");
   app.add_option("--scalar", scalars, "f32 f16 bf16 f64 i32 (default: all)");
-  app.add_option("--table", tables, "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows), orders (m 2^k), options (signs, "
-                 "orderings, rows that are not aligned)");
+  app.add_option(
+      "--table", tables,
+      "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows), orders (m 2^k), options (signs, "
+      "orderings, rows that are not aligned)");
   app.add_option("--json", json_path, "file to write");
   app.add_option("--log2-elements", log2_elements, "of the cold table");
   app.add_option("--first", first_k, "log2 of the smallest n");
@@ -271,8 +273,9 @@ int main(int argc, char** argv) try {
     }
     const std::int64_t elements = std::int64_t{1} << (log2_elements - 1);
     if (wanted(tables, "orders")) {
-      for (const std::int64_t n : {12, 48, 192, 768, 3072, 12288, 80, 320, 1280, 5120, 20480, 112, 448, 1792, 3584,
-                                   7168, 14336, 28672, 2304, 2816, 3328, 3840, 15360, 30720}) {
+      for (const std::int64_t n :
+           {12,  48,   192,  768,  3072,  12288, 80,   320,  1280, 5120, 20480, 112,
+            448, 1792, 3584, 7168, 14336, 28672, 2304, 2816, 3328, 3840, 15360, 30720}) {
         if (type.scalar == ScalarType::float64 && n > 20480) continue;  // does not fit a block
         result["lines"].push_back(bench.measure("orders", type, elements / n, n, 2, {}));
       }

@@ -212,8 +212,8 @@ std::string compare(const Case& problem) {
   require_cuda(cudaMemcpy(y.as(), actual.data(), actual.size(), cudaMemcpyHostToDevice));
   if (!options.signs.values.empty()) {
     auto* const there = signs.as<std::int8_t>() + problem.sign_shift;
-    require_cuda(cudaMemcpy(there, options.signs.values.data(), options.signs.values.size(),
-                            cudaMemcpyHostToDevice));
+    require_cuda(
+        cudaMemcpy(there, options.signs.values.data(), options.signs.values.size(), cudaMemcpyHostToDevice));
     options.signs.values = {there, options.signs.values.size()};
   }
   cudaStream_t stream = nullptr;

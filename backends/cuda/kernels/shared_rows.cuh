@@ -126,9 +126,7 @@ class SharedRowsBlock {
     return bits;
   }
   __device__ int position_of(int element) const { return element - row_of(element) * n_; }
-  __device__ bool sign_at(int position) const {
-    return (signs_[position >> 5] >> (position & 31) & 1u) != 0;
-  }
+  __device__ bool sign_at(int position) const { return (signs_[position >> 5] >> (position & 31) & 1u) != 0; }
 
   /// Reads the tile, with its signs, and runs the stages inside 32 words: in registers below a word, between
   /// lanes above.
@@ -384,8 +382,7 @@ class SharedRowsBlock {
 /// of whole rows. The lowest stages run inside a warp, on the way in; the others sixteen points at a time
 /// through shared memory; the order-M factor last.
 template <class S, int M>
-__global__ void __launch_bounds__(most_shared_threads(M),
-                                  sizeof(compute_type<S>) == 4 && M == 1 ? 2 : 1)
+__global__ void __launch_bounds__(most_shared_threads(M), sizeof(compute_type<S>) == 4 && M == 1 ? 2 : 1)
     shared_rows(const __grid_constant__ SharedRows<S> rows,
                 const __grid_constant__ BaseMatrix<compute_type<S>, M> base) {
   extern __shared__ __align__(1024) unsigned char shared[];

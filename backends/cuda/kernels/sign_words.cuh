@@ -38,8 +38,8 @@ __device__ __forceinline__ std::uint64_t sign_mask(const detail::SignVector& sig
 #pragma unroll
     for (int i = 0; i < Count / 16; ++i) {
       const uint4 word = reinterpret_cast<const uint4*>(from)[i];
-      const std::uint32_t bits = byte_signs(word.x) | byte_signs(word.y) << 4 | byte_signs(word.z) << 8 |
-                                 byte_signs(word.w) << 12;
+      const std::uint32_t bits =
+          byte_signs(word.x) | byte_signs(word.y) << 4 | byte_signs(word.z) << 8 | byte_signs(word.w) << 12;
       mask |= static_cast<std::uint64_t>(bits) << (16 * i);
     }
     return mask;

@@ -23,8 +23,8 @@ struct TileShape {
   static constexpr int warps = 1 << team_bits;
   static constexpr int elements = values_per_cell << CellBits;
   static constexpr int slice_elements = 1024 * values_per_cell;
-  // The cells of a thread are a row of shared memory. Rows of input are dense, and the 16-byte chunks of row r
-  // are swizzled by r mod 8: asynchronous copies into padded rows, which cross 128-byte lines, read half of
+  // The cells of a thread are a row of shared memory. Rows of input are dense, and the 16-byte chunks of row
+  // r are swizzled by r mod 8: asynchronous copies into padded rows, which cross 128-byte lines, read half of
   // the sectors twice. Where storage and compute type have one size the exchanged rows are the same: a thread
   // writes what it has transformed to where it read it. Elsewhere those are padded by a chunk, so that every
   // address is a base and a constant. Neither has a bank conflict.
@@ -35,8 +35,9 @@ struct TileShape {
   static constexpr int slice_bytes = 32 * exchange_row;  // holds the input, then what is exchanged
   static constexpr int bytes = slice_bytes * warps;
 
-  /// Where chunk `chunk` of a row of input, or of an exchanged row, lies, `row_swizzle` being the row's number
-  /// mod 8. Chunks 8 apart lie 128 bytes apart, which a compiler does not see through the exclusive or.
+  /// Where chunk `chunk` of a row of input, or of an exchanged row, lies, `row_swizzle` being the row's
+  /// number mod 8. Chunks 8 apart lie 128 bytes apart, which a compiler does not see through the exclusive
+  /// or.
   __device__ static constexpr int input_offset(int chunk, int row_swizzle) {
     return (chunk & 8) * 16 + (((chunk & 7) ^ row_swizzle) << 4);
   }
@@ -120,9 +121,9 @@ __device__ __forceinline__ void copy_slice(std::uint32_t input, const S* source,
   }
 }
 
-/// The signs of a tile: of a thread's first 32 cells before the first stage, or of the cells it stores. 32 cells
-/// are the positions of one mask: a thread's at first, later those that the warp, or half of it, stores at
-/// once. Lane i keeps the mask of store i mod `count`, of the warp's first half or its second.
+/// The signs of a tile: of a thread's first 32 cells before the first stage, or of the cells it stores. 32
+/// cells are the positions of one mask: a thread's at first, later those that the warp, or half of it, stores
+/// at once. Lane i keeps the mask of store i mod `count`, of the warp's first half or its second.
 template <class S, int LogN, int CellBits, bool Signed>
 class TileSigns {
   using Shape = TileShape<S, CellBits>;
@@ -142,7 +143,8 @@ class TileSigns {
         if (split) {
           position = Layout::place(kept + (lane & 15)) + warp * count + (lane >> 4) * Shape::elements;
         } else {
-          position = Layout::place(lane % Layout::count) + (warp * Layout::cells + lane / Layout::count) * count;
+          position =
+              Layout::place(lane % Layout::count) + (warp * Layout::cells + lane / Layout::count) * count;
         }
       }
       mask_ = sign_mask<count>(signs.vector, position & ((1 << LogN) - 1));
@@ -154,8 +156,8 @@ class TileSigns {
       if (on_output_) return;
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        cells.values[i] = with_sign(
-            cells.values[i], static_cast<std::uint32_t>(i < 32 ? mask_ : mask_ >> 32), i & 31);
+        cells.values[i] =
+            with_sign(cells.values[i], static_cast<std::uint32_t>(i < 32 ? mask_ : mask_ >> 32), i & 31);
       }
     }
   }
@@ -232,7 +234,8 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
     team_sync();
     using Layout = StoreLayout<S, CellBits>;
     if constexpr (Layout::cells == 2) {
-      const std::uint32_t first = buffer + (2 * warp + (lane >> 4)) * Shape::exchange_row + ((lane & 15) << 4);
+      const std::uint32_t first =
+          buffer + (2 * warp + (lane >> 4)) * Shape::exchange_row + ((lane & 15) << 4);
 #pragma unroll
       for (int i = 0; i < Layout::count; ++i) {
         const uint4 word = ptx::load_16(first + i / warps * 2 * warps * Shape::exchange_row +
@@ -274,8 +277,8 @@ __device__ __forceinline__ void store_cells(S* target, int i, const compute_type
   } else if constexpr (sizeof(S) == 2) {
     __stcs(reinterpret_cast<std::uint32_t*>(target + place), pack_pair<S>(v[0], v[1]));
   } else if constexpr (sizeof(S) == 4) {
-    __stcs(reinterpret_cast<uint2*>(target + place), make_uint2(__builtin_bit_cast(std::uint32_t, v[0]),
-                                                                __builtin_bit_cast(std::uint32_t, v[1])));
+    __stcs(reinterpret_cast<uint2*>(target + place),
+           make_uint2(__builtin_bit_cast(std::uint32_t, v[0]), __builtin_bit_cast(std::uint32_t, v[1])));
   } else {
     __stcs(reinterpret_cast<uint2*>(target + place), __builtin_bit_cast(uint2, v[0]));
   }

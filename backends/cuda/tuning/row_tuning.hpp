@@ -48,7 +48,8 @@ struct RowTuning {
   std::string_view measured_on;
 };
 
-/// Most threads of a block of shared_rows: fewer, with more registers, where a thread holds columns of m values.
+/// Most threads of a block of shared_rows: fewer, with more registers, where a thread holds columns of m
+/// values.
 constexpr int most_shared_threads(std::int64_t m) { return m > 1 ? 256 : 512; }
 
 /// The choice for contiguous rows of m * 2^k points with signs, in any order or at any address.

@@ -53,7 +53,7 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
 
 /// Whether few_rows is the faster kernel for this many rows of 2^k points: while they do not fill the card.
 constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {
-  const int shortest = bytes == 2 ? 9 : 8;          // a row of more than a warp's words, and a warp of threads
+  const int shortest = bytes == 2 ? 9 : 8;  // a row of more than a warp's words, and a warp of threads
   const int longest = compute_bytes == 8 ? 12 : 13;  // of 48 KiB of shared memory, 1024 threads
   return k >= shortest && k <= longest && rows <= 132;
 }

@@ -104,8 +104,8 @@ Pointer advanced(Pointer data, std::int64_t elements, ScalarType type) {
 }
 
 /// Calls `run(passes)` for every sweep of the problem: passes that follow one another over the same data.
-/// Without need of a workspace there is one sweep; its first pass goes from x to y and the others work in place
-/// on y. With one, transforms are done one outer index (and one group of inner columns) a sweep, the
+/// Without need of a workspace there is one sweep; its first pass goes from x to y and the others work in
+/// place on y. With one, transforms are done one outer index (and one group of inner columns) a sweep, the
 /// intermediate results staying in `workspace` in the compute type.
 template <class Run>
 void for_each_sweep(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
@@ -116,8 +116,7 @@ void for_each_sweep(const HadamardProblem& problem, const Schedule& schedule, vo
     Fold fold = problem.fold;
     const void* source = problem.x;
     for (std::size_t p = 0; p < count; ++p) {
-      passes[p] =
-          make_pass(problem, schedule, static_cast<int>(p), fold, source, scalar, problem.y, scalar);
+      passes[p] = make_pass(problem, schedule, static_cast<int>(p), fold, source, scalar, problem.y, scalar);
       source = problem.y;
       fold.axis.x_stride = fold.axis.y_stride;
       fold.inner.x_stride = fold.inner.y_stride;

@@ -18,11 +18,12 @@ enum class HostMode {
   gather_rows,     ///< copied into scratch as [rows][length], then written back
 };
 
-/// A pass, or a range of its fastest outer index, cut into independent tiles. A tile holds `batch_step` indices of the fastest outer index and
-/// `inner_step` of the inner one; tiles are numbered with the inner step fastest.
+/// A pass, or a range of its fastest outer index, cut into independent tiles. A tile holds `batch_step`
+/// indices of the fastest outer index and `inner_step` of the inner one; tiles are numbered with the inner
+/// step fastest.
 struct HostTiling {
   HostMode mode = HostMode::rows;
-  int packed_bits = 0;  ///< rows: log2 of the contiguous inner extent that travels within a row
+  int packed_bits = 0;           ///< rows: log2 of the contiguous inner extent that travels within a row
   std::int64_t first_batch = 0;  ///< where the range of the fastest outer index starts
   std::int64_t batch = 1;        ///< and how many indices it has
   std::int64_t batch_step = 1;

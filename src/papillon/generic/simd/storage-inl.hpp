@@ -68,8 +68,8 @@ HWY_INLINE Vector<float> widen(Vector16 bits, half) {
 HWY_INLINE Vector<float> widen(Vector16 bits, bfloat16) {
 #if HWY_TARGET <= HWY_AVX3
   // One permutation to the odd places, zeros in the even ones, instead of a widening and a shift.
-  alignas(64) static constexpr std::uint16_t places[32] = {0, 0, 0, 1, 0, 2,  0, 3,  0, 4,  0, 5,  0, 6,  0, 7,
-                                                           0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
+  alignas(64) static constexpr std::uint16_t places[32] = {
+      0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
   return Vector<float>{_mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(
       0xAAAAAAAAu, _mm512_load_si512(places), _mm512_castsi256_si512(bits.raw)))};
 #endif
