@@ -238,6 +238,7 @@ class SharedRowsBlock {
           target += 1 << low_bit;
         }
       } else {
+        __syncwarp();  // what the warp has read it may now write in another order
 #pragma unroll
         for (int i = 0; i < points; ++i) {
           const int place = element + (i << low_bit);
