@@ -13,6 +13,7 @@ import matplotlib
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "papillon"
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 SERIES = [("float32/64KiB", "f32, 64 KiB"), ("float32/2MiB", "f32, 2 MiB"), ("float32/64MiB", "f32, 64 MiB"),
           ("float64/64MiB", "f64, 64 MiB")]
@@ -36,6 +37,7 @@ def chart(result, target):
                           label=f"{peer.upper()}, {label}")
         if prefix.endswith("64MiB"):
             axes.axhline(max(e["scale"] for e in entries), color=f"C{number}", linewidth=0.8, linestyle="--")
+    axes.xaxis.set_major_locator(matplotlib.ticker.MultipleLocator(2))
     axes.set(xlabel="log2 of the transform's length", ylabel="GB/s, read plus written", yscale="log",
              title=f"One thread, in place: {result['machine']}, {result['instruction_set']} "
                    f"(dashed: in-place scale loop, 64 MiB)")
@@ -89,7 +91,8 @@ All figures are {result['unit']}, contiguous rows, data transformed by H and its
 in memory cannot exceed 0.50 of it. Peers run in the same program, on one thread, and are checked against the definition
 before they are timed: FFTW computes a 2 x 2 x … discrete Hartley transform (`FFTW_ESTIMATE`); FFHT is
 FALCONN-LIB/FFHT at commit fba727a, loaded with `--plugin`. Rows longer than 2^16 (2^17 in f64) take two passes up to
-2^26 or so and three beyond; 16-bit rows that long are given a workspace for their float sums.
+2^26 or so and three beyond, as many rows at a time as 4 MiB hold, so that the later passes of rows up to 2^20 meet their
+data in the last-level cache; 16-bit rows that long are given a workspace for their float sums.
 
 ![Rates against length](images/cpu_ratio.svg)
 

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import results
 
 STYLE = {"bf16": "o-", "f16": "s-", "f32": "^-", "i32": "v-", "f64": "D-"}
-SOURCE = "Peers: measured on an H200 in another run, see perf/results/h200/peers.json"
+SOURCE = "Dao: commit e7706fa, same run; HadaCore: another run, see perf/results/h200/peers.json"
 
 
 def save(figure, name: str) -> None:
@@ -62,6 +62,7 @@ def rows_chart(figures: dict, peers: dict) -> None:
 
 if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else results.latest()
-    loaded, others = results.load(path), results.peers()
+    loaded = results.load(path)
+    others = results.peers(loaded)
     ratio_chart(loaded, others)
     rows_chart(loaded, others)

@@ -17,8 +17,21 @@ def load(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def peers() -> dict:
-    return load(FOLDER / "peers.json")
+def peers(results: dict) -> dict:
+    """The peers' figures: those of peers.json, replaced by those that the run itself measured."""
+    others = load(FOLDER / "peers.json")
+    for line in results["lines"]:
+        dao = line.get("peers", {}).get("dao")
+        if dao is None:
+            continue
+        if line["table"] == "cold":
+            others["cold_ratio"].setdefault(f"Dao {line['scalar']}", {})[str(line["n"])] = round(dao["ratio"], 3)
+        elif line["table"] == "hot":
+            others["hot_us"]["Dao"][str(line["rows"])] = round(dao["us"], 2)
+        elif line["table"] == "batch":
+            others["batch_us"]["Dao"][str(line["n"])] = round(dao["us"], 2)
+    others["cold_ratio"] = {name: others["cold_ratio"][name] for name in ("Dao bf16", "HadaCore bf16", "Dao f32")}
+    return others
 
 
 def lines(results: dict, table: str, scalar: str | None = None) -> list[dict]:
