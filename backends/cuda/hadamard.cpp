@@ -105,42 +105,43 @@ std::optional<SharedRowProblem> as_shared_rows(const HadamardProblem& problem) {
   return SharedRowProblem{*rows, problem.m, problem.transpose, problem.ordering};
 }
 
-cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scalar, const RowProblem& rows,
-                     KernelUse* use) {
+/// launch(std::type_identity<S>{}) for the real scalar S.
+template <class Launch>
+cudaError_t for_scalar(ScalarType scalar, const Launch& launch) {
   switch (scalar) {
     case ScalarType::float32:
-      return launch_rows<float>(stream, device, rows, use);
+      return launch(std::type_identity<float>{});
     case ScalarType::float64:
-      return launch_rows<double>(stream, device, rows, use);
+      return launch(std::type_identity<double>{});
     case ScalarType::float16:
-      return launch_rows<half>(stream, device, rows, use);
+      return launch(std::type_identity<half>{});
     case ScalarType::bfloat16:
-      return launch_rows<bfloat16>(stream, device, rows, use);
+      return launch(std::type_identity<bfloat16>{});
     case ScalarType::int32:
-      return launch_rows<std::int32_t>(stream, device, rows, use);
+      return launch(std::type_identity<std::int32_t>{});
+    case ScalarType::int64:
+      return launch(std::type_identity<std::int64_t>{});
     default:
       return cudaErrorInvalidValue;
   }
 }
 
+cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scalar, const RowProblem& rows,
+                     KernelUse* use) {
+  return for_scalar(scalar, [&]<class S>(std::type_identity<S>) {
+    if constexpr (std::is_same_v<S, std::int64_t>) {
+      return cudaErrorInvalidValue;  // see as_rows
+    } else {
+      return launch_rows<S>(stream, device, rows, use);
+    }
+  });
+}
+
 cudaError_t run_shared_rows(cudaStream_t stream, const Device& device, ScalarType scalar,
                             const SharedRowProblem& rows, KernelUse* use) {
-  switch (scalar) {
-    case ScalarType::float32:
-      return launch_shared_rows<float>(stream, device, rows, use);
-    case ScalarType::float64:
-      return launch_shared_rows<double>(stream, device, rows, use);
-    case ScalarType::float16:
-      return launch_shared_rows<half>(stream, device, rows, use);
-    case ScalarType::bfloat16:
-      return launch_shared_rows<bfloat16>(stream, device, rows, use);
-    case ScalarType::int32:
-      return launch_shared_rows<std::int32_t>(stream, device, rows, use);
-    case ScalarType::int64:
-      return launch_shared_rows<std::int64_t>(stream, device, rows, use);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return for_scalar(scalar, [&]<class S>(std::type_identity<S>) {
+    return launch_shared_rows<S>(stream, device, rows, use);
+  });
 }
 
 cudaError_t run_pass(cudaStream_t stream, const Device& device, const Pass& pass, const std::int8_t* base,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "base_matrix.hpp"
 #include "kernels/shared_rows.cuh"
@@ -57,29 +58,20 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
   return cudaSuccess;
 }
 
+template <class S, int... M>
+cudaError_t launch_by_order(cudaStream_t stream, const Device& device, const SharedRowProblem& problem,
+                            KernelUse* use, std::integer_sequence<int, M...>) {
+  cudaError_t error = cudaErrorInvalidValue;  // the caller asks has_shared_rows first
+  (void)((problem.m == M && (error = launch_shared_rows_of<S, M>(stream, device, problem, use), true)) ||
+         ...);
+  return error;
+}
+
 template <class S>
 cudaError_t launch_shared_rows(cudaStream_t stream, const Device& device, const SharedRowProblem& problem,
                                KernelUse* use) {
-  switch (problem.m) {
-    case 1:
-      return launch_shared_rows_of<S, 1>(stream, device, problem, use);
-    case 12:
-      return launch_shared_rows_of<S, 12>(stream, device, problem, use);
-    case 20:
-      return launch_shared_rows_of<S, 20>(stream, device, problem, use);
-    case 28:
-      return launch_shared_rows_of<S, 28>(stream, device, problem, use);
-    case 36:
-      return launch_shared_rows_of<S, 36>(stream, device, problem, use);
-    case 44:
-      return launch_shared_rows_of<S, 44>(stream, device, problem, use);
-    case 52:
-      return launch_shared_rows_of<S, 52>(stream, device, problem, use);
-    case 60:
-      return launch_shared_rows_of<S, 60>(stream, device, problem, use);
-    default:
-      return cudaErrorInvalidValue;  // the caller asks has_shared_rows first
-  }
+  return launch_by_order<S>(stream, device, problem, use,
+                            std::integer_sequence<int, 1, 12, 20, 28, 36, 44, 52, 60>{});
 }
 
 }  // namespace papillon::cuda

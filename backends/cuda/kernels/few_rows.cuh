@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(1 << (LogN - 3), 1)
   uint4 raw[words];
 #pragma unroll
   for (int w = 0; w < words; ++w)
-    raw[w] = __ldg(reinterpret_cast<const uint4*>(x + (w * threads + thread) * word));
+    raw[w] = *reinterpret_cast<const uint4*>(x + (w * threads + thread) * word);  // y may be x
 #pragma unroll
   for (int w = 0; w < words; ++w) {
     C values[word];
