@@ -3,7 +3,7 @@
 // data in place: what memory allows. "ratio" is the kernel's rate as a share of that loop's, measured just
 // before it.
 //
-//   simd_kernels --benchmark_filter=rows/f32 --benchmark_counters_tabular=true
+//   papillon-perf-simd --benchmark_filter=rows/f32 --benchmark_counters_tabular=true
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

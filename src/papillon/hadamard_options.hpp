@@ -45,12 +45,16 @@ struct Signs {
 };
 
 /// Memory for the operator's intermediate results, readable and writable where it runs; see
-/// `hadamard_workspace_bytes`. With `data` null the operator allocates what it needs itself.
+/// `hadamard_workspace_bytes`; `data` is aligned to 16 bytes. With `data` null the operator allocates what it
+/// needs itself.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
 
+/// What to apply: factor · out ∘ (H (in ∘ x)). The factor is `scale`, over n or √n as `norm` says, in double
+/// precision, rounded once to the type that sums are formed in; it multiplies each sum, after which the
+/// result is rounded once to the array's type.
 struct HadamardOptions {
   Normalization norm = Normalization::none;
   double scale = 1.0;  ///< finite; an integer for integer scalars

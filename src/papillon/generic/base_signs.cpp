@@ -12,6 +12,10 @@ namespace papillon::generic {
 
 template <class C>
 const C* base_signs(std::int64_t m, bool transpose) {
+  // Every tile of a pass asks for the same table, from many threads.
+  thread_local std::pair<std::int64_t, bool> last{0, false};
+  thread_local const C* last_table = nullptr;
+  if (last_table != nullptr && last == std::pair{m, transpose}) return last_table;
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, bool>, std::vector<C>> tables;
   const std::lock_guard lock(mutex);
@@ -26,7 +30,9 @@ const C* base_signs(std::int64_t m, bool transpose) {
       }
     }
   }
-  return place->second.data();
+  last = {m, transpose};
+  last_table = place->second.data();
+  return last_table;
 }
 
 template const float* base_signs<float>(std::int64_t, bool);
