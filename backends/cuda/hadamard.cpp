@@ -176,11 +176,27 @@ class StreamWorkspace {
 constexpr int register_file = 65536;  // of a multiprocessor, in registers
 
 /// A device to describe kernels for: the current one where it is of the architecture, else a typical one.
-Device described_device(int major, bool& present) {
-  present = why_unavailable().empty() && current_device().major == major;
-  if (present) return current_device();
-  return {0, major, 0, major >= 10 ? 148 : 132, 227 << 10};
-}
+struct DescribedDevice {
+  explicit DescribedDevice(int major)
+      : present(why_unavailable().empty() && current_device().major == major),
+        device(present ? current_device() : Device{0, major, 0, major >= 10 ? 148 : 132, 227 << 10}) {}
+
+  /// What `run(device, use)` says that a kernel takes; without the device only a part of it is known.
+  template <class Run>
+  KernelUse use_of(const Run& run) const {
+    KernelUse use;
+    const cudaError_t error = run(device, &use);
+    if (present) {
+      check(error, "hadamard: describing a kernel");
+    } else {
+      cudaGetLastError();
+    }
+    return use;
+  }
+
+  bool present;
+  Device device;
+};
 
 /// One line on what a kernel takes. `most_threads` is what the compiler was told of a multiprocessor's
 /// threads.
@@ -193,6 +209,12 @@ void append(std::ostream& text, const KernelUse& use, bool present, int most_thr
   }
   text << use.shared_bytes << " bytes of shared memory";
   if (present) text << ", " << use.blocks_per_multiprocessor << " blocks a multiprocessor";
+  text << "\n";
+}
+
+void append_in_flight(std::ostream& text, std::int64_t block_bytes, const KernelUse& use, bool present) {
+  text << "bytes in flight: " << block_bytes << " a block";
+  if (present) text << ", " << block_bytes * use.blocks_per_multiprocessor << " a multiprocessor";
   text << "\n";
 }
 
@@ -230,19 +252,12 @@ void describe_rows(std::ostream& text, const HadamardProblem& problem, const Row
       text << "rows: " << in_flight / row_bytes << " a block\n";
     }
   }
-  bool present = false;
-  const Device device = described_device(major, present);
-  KernelUse use;
-  const cudaError_t error = run_rows(nullptr, device, problem.scalar, rows, &use);
-  if (present) {
-    check(error, "hadamard: describing a kernel");
-  } else {
-    cudaGetLastError();
-  }
-  append(text, use, present, most_threads);
-  text << "bytes in flight: " << in_flight << " a block";
-  if (present) text << ", " << in_flight * use.blocks_per_multiprocessor << " a multiprocessor";
-  text << "\n";
+  const DescribedDevice described(major);
+  const KernelUse use = described.use_of([&](const Device& device, KernelUse* result) {
+    return run_rows(nullptr, device, problem.scalar, rows, result);
+  });
+  append(text, use, described.present, most_threads);
+  append_in_flight(text, in_flight, use, described.present);
 }
 
 void describe_shared_rows(std::ostream& text, const HadamardProblem& problem, const SharedRowProblem& shared,
@@ -250,46 +265,34 @@ void describe_shared_rows(std::ostream& text, const HadamardProblem& problem, co
   const auto tune = major >= 10 ? sm_100::shared_tuning : sm_90::shared_tuning;
   const auto value = static_cast<int>(detail::compute_bytes_of(problem.scalar));
   const SharedTuning tuning = tune(value, static_cast<int>(shared.m), shared.rows.k, shared.rows.rows);
-  bool present = false;
-  const Device device = described_device(major, present);
-  KernelUse use;
-  const cudaError_t error = run_shared_rows(nullptr, device, problem.scalar, shared, &use);
-  if (present) {
-    check(error, "hadamard: describing a kernel");
-  } else {
-    cudaGetLastError();
-  }
+  const DescribedDevice described(major);
+  const KernelUse use = described.use_of([&](const Device& device, KernelUse* result) {
+    return run_shared_rows(nullptr, device, problem.scalar, shared, result);
+  });
   const std::int64_t bytes =
       tuning.tile_rows * problem.n() * static_cast<std::int64_t>(size_of(problem.scalar));
   text << "kernel: " << name_of(Family::shared) << ", one pass\nrows: " << tuning.tile_rows << " a block\n";
-  append(text, use, present, most_shared_threads(shared.m));
-  text << "bytes in flight: " << bytes << " a block";
-  if (present) text << ", " << bytes * use.blocks_per_multiprocessor << " a multiprocessor";
-  text << "\n";
+  append(text, use, described.present, most_shared_threads(shared.m));
+  append_in_flight(text, bytes, use, described.present);
 }
 
 void describe_passes(std::ostream& text, const HadamardProblem& problem, int major) {
   const Schedule schedule = schedule_for(problem);
-  bool present = false;
-  const Device device = described_device(major, present);
+  const DescribedDevice described(major);
   const bool between_wider = needs_workspace(problem, schedule);
   const ScalarType between = between_wider ? compute_scalar(problem.scalar) : problem.scalar;
   for (int p = 0; p < schedule.pass_count; ++p) {
     const ScalarType from = p == 0 ? problem.scalar : between;
     const ScalarType to = p == schedule.pass_count - 1 ? problem.scalar : between;
     const Pass pass = detail::make_pass(problem, schedule, p, problem.fold, problem.x, from, problem.y, to);
-    KernelUse use;
-    const cudaError_t error = run_pass(nullptr, device, pass, nullptr, &use);
-    if (present) {
-      check(error, "hadamard: describing a kernel");
-    } else {
-      cudaGetLastError();
-    }
+    const KernelUse use = described.use_of([&](const Device& device, KernelUse* result) {
+      return run_pass(nullptr, device, pass, nullptr, result);
+    });
     const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(problem.scalar));
     const std::int64_t values = static_cast<std::int64_t>(use.shared_bytes) / value;
     text << "kernel: pass, number " << p + 1 << " of " << schedule.pass_count << ", a tile in shared memory\n"
          << "rows: " << values / pass.length() << " transforms of " << pass.length() << " points a block\n";
-    append(text, use, present, 1024);
+    append(text, use, described.present, 1024);
     text << "bytes in flight: " << values * static_cast<std::int64_t>(size_of(from)) << " a block\n";
   }
 }
