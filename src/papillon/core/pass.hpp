@@ -31,8 +31,8 @@ struct SignVector {
 /// called x are those of the source and the strides called y those of the target.
 struct Pass {
   Fold fold;
-  int bits = 0;
   std::int64_t m = 1;
+  int bits = 0;
   bool transpose = false;  ///< of the order-m matrix
   ScalarType source_type = ScalarType::float32;
   ScalarType target_type = ScalarType::float32;
