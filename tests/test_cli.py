@@ -204,6 +204,45 @@ class Transforms(CommandTest):
                     y = self.transform(x, "--axis", argument)
                     self.assertTrue(np.array_equal(y, expected), (dtype, order, axis))
 
+    def test_several_axes(self):
+        for shape in (4, 12, 2, 8), (2, 1, 8, 1, 2, 4, 1, 2):
+            for dtype, order in itertools.product(["<i8", "<f2", "<c16"], "CF"):
+                x = self.small_integers(shape, dtype, order)
+                for count in 2, 3, len(shape):
+                    for axes in list(itertools.combinations(range(len(shape)), count))[:8]:
+                        expected = x.astype(np.complex128)
+                        for axis in axes:
+                            matrix = self.matrix(shape[axis])
+                            expected = np.moveaxis(np.tensordot(matrix, expected, (1, axis)), 0, axis)
+                        written = ",".join(str(axis - len(shape) if axis % 2 else axis) for axis in reversed(axes))
+                        y = self.transform(x, "--axes=" + written)
+                        self.assertTrue(np.array_equal(y, expected), (shape, dtype, order, axes))
+
+    def test_several_axes_with_signs_and_order(self):
+        natural = scipy.linalg.hadamard(16)
+        sequency = natural[np.argsort(np.count_nonzero(np.diff(natural, axis=1), axis=1))]
+        signs = self.random.choice([-1, 1], 256)
+        name = self.save(signs, "keep-signs.npy")
+        for order in "CF":
+            x = self.small_integers((3, 16, 5, 16), "<i8", order)
+            y = self.transform(x, "--axes", "1,3", "--signs", name, "--ordering", "sequency")
+            signed = x * signs.reshape(16, 1, 16)
+            self.assertTrue(np.array_equal(y, np.einsum("pj,qk,ajbk->apbq", sequency, sequency, signed)), order)
+            seeded = x * splitmix64_signs(4, 256).reshape(16, 1, 16)
+            self.assertTrue(np.array_equal(self.transform(x, "--axes", "1,3", "--seed", 4),
+                                           np.einsum("pj,qk,ajbk->apbq", natural, natural, seeded)), order)
+
+    def test_rounded_between_axes(self):
+        x = self.random.standard_normal((32, 3, 64)).astype(np.float16)
+        arguments = "--axes", "0,2", "--norm", "ortho"
+        sums = np.moveaxis(butterfly(np.moveaxis(butterfly(x.astype(np.float32)), 0, 2)), 2, 0)
+        factor = np.float32(1 / np.sqrt(32 * 64))
+        self.assertTrue(np.array_equal(self.transform(x, *arguments), (sums * factor).astype(np.float16)))
+        rows = butterfly(x.astype(np.float32)).astype(np.float16).astype(np.float32)
+        sums = np.moveaxis(butterfly(np.moveaxis(rows, 0, 2)), 2, 0)
+        self.assertTrue(np.array_equal(self.transform(x, *arguments, "--intermediate", "storage"),
+                                       (sums * factor).astype(np.float16)))
+
     def test_every_type_version_order_rank(self):
         for dtype, version, order in itertools.product(NUMPY_TYPES, [(1, 0), (2, 0), (3, 0)], "CF"):
             for rank in range(1, 9):
@@ -552,6 +591,11 @@ class BadInputs(CommandTest):
         self.refuse("ordering = sequency exists for powers of two only", "--ordering", "sequency")
         self.refuse("scale = nan", "--scale", "nan")
         self.refuse("--dtype bf16 says how to read 2-byte void elements, but the file holds float32", "--dtype", "bf16")
+        self.refuse("axes: an entry = 2 is outside", "--axes", "0,2")
+        self.refuse("axes = (1, 0, -1) names axis 1", "--axes", "1,0,-1")
+        self.refuse("group = 2 is for a transform of one axis", "--axes", "1,0", "--group", 2)
+        self.fail_with("axes has 9 entries", "hadamard", self.path("in.npy"), "-o", self.path("out.npy"), "--axes",
+                       "0,1,2,3,4,5,6,7,8")
         self.save(np.zeros((4, 12), np.int32))
         self.refuse("integer factor", "--norm", "ortho")
         self.refuse("integer factor", "--norm", "inverse")
@@ -584,6 +628,8 @@ class BadInputs(CommandTest):
                               ("--device", "tpu")):
             self.fail_with(option, "hadamard", source, "-o", target, option, value)
         self.fail_with("excludes", "hadamard", source, "-o", target, "--seed", 1, "--signs", source)
+        self.fail_with("excludes", "hadamard", source, "-o", target, "--axis", 1, "--axes", "0,1")
+        self.fail_with("--intermediate", "hadamard", source, "-o", target, "--intermediate", "f8")
         self.fail_with("--device cuda", "hadamard", source, "-o", target, "--device", "cuda")
         for device in "auto", "cpu":
             self.succeed("hadamard", source, "-o", target, "--device", device, "--force")
@@ -627,9 +673,34 @@ class Information(CommandTest):
         self.assertIn(f"bytes moved: {256 * 3 * 8} (8 per element, 1 pass)", text)
         self.assertIn(f"operations: {256 * 3 * 8} additions (8 per element)", text)
 
+    def test_explain_passes(self):
+        def text(*arguments):
+            return self.succeed("explain", "hadamard", *arguments)
+
+        # f4 moves 8 bytes a pass; f2 keeps FP32 between its passes, in a workspace of 4 MiB or one transform.
+        self.assertIn("(16 per element, 2 passes)\nworkspace: 0 bytes\n", text("--n", 1 << 20))
+        self.assertIn(f"(12 per element, 2 passes)\nworkspace: {4 << 20} bytes\n",
+                      text("--n", 1 << 17, "--rows", 100, "--dtype", "f2"))
+        self.assertIn("(8 per element, 2 passes)\nworkspace: 0 bytes\n",
+                      text("--n", 1 << 20, "--dtype", "f2", "--intermediate", "storage"))
+        self.assertIn("(24 per element, 3 passes)", text("--n", 1 << 30))
+        # Two axes that step as one, and two that do not.
+        self.assertIn("n = 128 = 1 * 2^7, float32, outer 3, inner 5", text("--shape", "3,8,16,5", "--axes", "1,2"))
+        apart = text("--shape", "8,3,16", "--axes", "0,-1")
+        self.assertIn("n = 16 = 1 * 2^4, float32, outer 24, inner 1", apart)
+        self.assertIn("n = 8 = 1 * 2^3, float32, outer 1, inner 48", apart)
+        self.assertEqual(text("--n", 1 << 20, "--ordering", "sequency", "--workspace"), f"{4 << 20}\n")
+        self.assertEqual(text("--n", 64, "--workspace"), "0\n")
+        self.assertEqual(text("--n", 64, "--inner", 3), text("--shape", "1,64,3", "--axes", 1))
+
     def test_explain_errors(self):
+        self.fail_with("excludes", "explain", "hadamard", "--n", 8, "--shape", "4,4")
+        self.fail_with("--shape", "explain", "hadamard", "--shape", "4,x")
+        self.fail_with("--axes", "explain", "hadamard", "--n", 8, "--axes", 0)
+        self.fail_with("axes: an entry = 2", "explain", "hadamard", "--shape", "4,4", "--axes", "2")
+        self.fail_with("9 extents", "explain", "hadamard", "--shape", "1,1,1,1,1,1,1,1,1")
         self.fail_with("n = 668", "explain", "hadamard", "--n", 668)
-        self.fail_with("--n is required", "explain", "hadamard")
+        self.fail_with("--n or --shape is required", "explain", "hadamard")
         self.fail_with("--n", "explain", "hadamard", "--n", 0)
         self.fail_with("--rows", "explain", "hadamard", "--n", 8, "--rows", -1)
         self.fail_with("--dtype", "explain", "hadamard", "--n", 8, "--dtype", "i1")

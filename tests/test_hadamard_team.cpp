@@ -83,7 +83,7 @@ TEST_CASE_TEMPLATE("hadamard: the team kernel and its workspace", T, papillon::h
   Guarded<T> x({n}), y({n});
   const auto problem =
       papillon::detail::make_hadamard_problem(x.const_descriptor(), y.descriptor(), {}, true);
-  const auto schedule = papillon::detail::schedule_of(problem, papillon::Architecture::device);
-  CHECK(schedule.pass_count > 1);
-  CHECK(papillon::detail::workspace_bytes(problem, schedule) >= static_cast<std::size_t>(n) * 4);
+  const auto plan = papillon::detail::make_plan(problem, papillon::Architecture::device);
+  CHECK(plan[0].pass_count > 1);
+  CHECK(papillon::detail::workspace_bytes(problem, plan) >= static_cast<std::size_t>(n) * 4);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "papillon/core/hadamard_problem.hpp"
+#include "papillon/core/pass.hpp"
 
 // CUDA's own declaration, so that callers need none of its headers.
 typedef struct CUstream_st* cudaStream_t;
@@ -31,8 +32,8 @@ void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
 /// Bytes of workspace that `hadamard` needs for the problem. Needs no GPU.
 std::size_t workspace_bytes(const detail::HadamardProblem& problem);
 
-/// Passes over memory that `hadamard` takes for the problem. Needs no GPU.
-int pass_count(const detail::HadamardProblem& problem);
+/// What `hadamard` moves through memory for the problem. Needs no GPU.
+detail::Traffic traffic(const detail::HadamardProblem& problem);
 
 /// The kernels that would run on compute capability `major`.0, in lines: kernel, block, rows a block,
 /// registers, shared memory, bytes in flight, bound. Registers and blocks a multiprocessor are those of the

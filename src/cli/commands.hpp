@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "papillon/core/scalar.hpp"
+#include "papillon/hadamard_options.hpp"
 
 namespace papillon::cli {
 
@@ -22,5 +23,11 @@ std::optional<ScalarType> scalar_type_from_name(std::string_view name);
 
 /// Refuses integers below 1.
 CLI::Validator at_least_one();
+
+/// --ordering and --intermediate with their allowed names, and the values of those.
+void add_ordering_option(CLI::App& command, std::string& name);
+void add_intermediate_option(CLI::App& command, std::string& name);
+Ordering ordering_from_name(const std::string& name);
+Intermediate intermediate_from_name(const std::string& name);
 
 }  // namespace papillon::cli

@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/gpu.hpp"
-#include "papillon/core/schedule.hpp"
+#include "papillon/core/errors.hpp"
+#include "papillon/core/pass.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::cli {
@@ -19,51 +22,97 @@ struct Arguments {
   std::string operation;
   std::int64_t n = 0;
   std::int64_t rows = 1;
+  std::int64_t inner = 1;
+  std::vector<std::int64_t> shape;
+  std::vector<int> axes;
   std::string dtype = "f4";
   std::string arch = "cpu";
+  std::string ordering = "natural";
+  std::string intermediate = "compute";
+  bool workspace = false;
 };
 
-/// Bytes read and written per element over all passes. Sums of 16-bit scalars stay in FP32 between passes.
-std::int64_t bytes_per_element(int passes, ScalarType type) {
-  const auto storage = static_cast<std::int64_t>(size_of(type));
-  const auto between = static_cast<std::int64_t>(size_of(compute_scalar(type)));
-  return 2 * storage + 2 * between * (passes - 1);
+/// The call that the arguments describe, on dense arrays that do not exist.
+detail::HadamardProblem described_problem(const Arguments& arguments, ScalarType type) {
+  HadamardOptions options;
+  options.ordering = ordering_from_name(arguments.ordering);
+  options.intermediate = intermediate_from_name(arguments.intermediate);
+  std::vector<std::int64_t> shape = arguments.shape;
+  if (shape.empty()) {
+    if (arguments.n == 0) throw std::invalid_argument("--n or --shape is required");
+    shape = {arguments.rows, arguments.n, arguments.inner};
+    options.axis = 1;
+  } else if (!arguments.axes.empty()) {
+    options.axes = Axes(std::span<const int>(arguments.axes));
+  }
+  __int128 count = 1;
+  for (const std::int64_t extent : shape) {
+    count *= extent;
+    if (count > INT64_MAX / 1024) {  // the counts below are at most this many a point
+      throw std::invalid_argument("the shape " + to_text(shape) +
+                                  " has too many points: the counts exceed 2^63 - 1");
+    }
+  }
+  if (shape.size() > static_cast<std::size_t>(max_rank)) {
+    throw std::invalid_argument("--shape has " + std::to_string(shape.size()) + " extents; ranks 1 to " +
+                                std::to_string(max_rank) + " are transformed");
+  }
+  // Of the pointers only the address is looked at, and that of any allocation is aligned.
+  alignas(256) static std::byte placeholder[256];
+  const TensorDescriptor array = detail::make_row_major<void*>(placeholder, type, shape);
+  return detail::make_hadamard_problem(array, array, options, false);
+}
+
+/// The generic layer's schedules in words, and what they move.
+detail::Traffic print_schedules(const detail::HadamardProblem& problem, Architecture architecture) {
+  detail::Traffic traffic;
+  for_each_step(problem, [&](const detail::HadamardProblem& step) {
+    const detail::Plan plan = make_plan(step, architecture);
+    alignas(16) static std::byte workspace[16];
+    traffic.add(detail::first_sweep(step, plan, workspace));
+    for (const Schedule& schedule : plan) std::cout << describe(schedule);
+  });
+  return traffic;
 }
 
 void explain(const Arguments& arguments) {
   const ScalarType type = *scalar_type_from_name(arguments.dtype);
   const bool on_cpu = arguments.arch == "cpu";
-  const HadamardFactorization factors = hadamard_factorization(arguments.n);
-  // A complex element is two real ones side by side: an inner index.
-  const Schedule schedule =
-      make_schedule(on_cpu ? Architecture::cpu : Architecture::device, real_of(type), factors.order,
-                    factors.log2_power, arguments.rows, is_complex(type) ? 2 : 1);
-
-  const __int128 elements = static_cast<__int128>(arguments.n) * arguments.rows;
-  const std::int64_t reals = is_complex(type) ? 2 : 1;
-  const std::int64_t element_sums = reals * (factors.log2_power + factors.order - 1);
-  const auto check_counts = [&](std::int64_t per_element) {
-    if (elements <= INT64_MAX / std::max(per_element, element_sums + reals)) return;
-    throw std::invalid_argument("--n " + std::to_string(arguments.n) + " --rows " +
-                                std::to_string(arguments.rows) + ": the counts exceed 2^63 - 1");
-  };
-  check_counts(bytes_per_element(1, type));
-  GpuPlan plan;
-  if (!on_cpu) plan = plan_on_gpu(type, arguments.n, arguments.rows, arguments.arch == "sm_100" ? 10 : 9);
-  const int passes = plan.passes > 0 ? plan.passes : schedule.pass_count;
-  const std::int64_t element_traffic = bytes_per_element(passes, type);
-  check_counts(element_traffic);
-  const auto count = static_cast<std::int64_t>(elements);
-
-  if (plan.passes > 0) {  // its kernels have schedules of their own
-    std::cout << "n = " << arguments.n << " = " << factors.order << " * 2^" << factors.log2_power << ", "
-              << name_of(type) << ", rows " << arguments.rows << ", on " << arguments.arch << "\n";
-  } else {
-    std::cout << describe(schedule);
+  const detail::HadamardProblem problem = described_problem(arguments, type);
+  const Architecture architecture = on_cpu ? Architecture::cpu : Architecture::device;
+  GpuPlan gpu;
+  if (!on_cpu) gpu = plan_on_gpu(problem, arguments.arch == "sm_100" ? 10 : 9);
+  const std::size_t workspace =
+      gpu.available ? gpu.workspace : detail::workspace_bytes(problem, architecture);
+  if (arguments.workspace) {
+    std::cout << workspace << "\n";
+    return;
   }
-  std::cout << "matrix: " << hadamard_construction(arguments.n) << "\n" << plan.text;
+
+  const detail::Traffic traffic = gpu.available ? gpu.traffic : print_schedules(problem, architecture);
+  if (gpu.available) {  // its kernels have schedules of their own
+    for (const detail::AxisTransform& axis : problem.axes) {
+      std::cout << "n = " << axis.index.extent << " = " << axis.m << " * 2^" << axis.log2_power << ", "
+                << name_of(type) << ", on " << arguments.arch << "\n";
+    }
+  }
+  const std::int64_t reals = is_complex(type) ? 2 : 1;
+  std::int64_t count = 1;  // of elements
+  std::int64_t real_sums = 0;
+  for (const detail::AxisTransform& axis : problem.axes) {
+    count *= axis.index.extent;
+    real_sums += axis.log2_power + axis.m - 1;
+    if (problem.rounds_between_axes) continue;
+    std::cout << "matrix: " << hadamard_construction(axis.index.extent) << "\n";
+  }
+  for (const Dimension& other : problem.others) count *= other.extent;
+  count /= reals;
+  const std::int64_t element_traffic = reals * traffic.element_bytes;
+  const std::int64_t element_sums = reals * real_sums;
+  std::cout << gpu.text;
   std::cout << "bytes moved: " << count * element_traffic << " (" << element_traffic << " per element, "
-            << passes << (passes == 1 ? " pass" : " passes") << ")\n";
+            << traffic.passes << (traffic.passes == 1 ? " pass" : " passes") << ")\n";
+  std::cout << "workspace: " << workspace << " bytes\n";
   std::cout << "operations: " << count * element_sums << " additions (" << element_sums << " per element), "
             << count * reals << " multiplications where the factor is not 1\n";
   const double intensity = static_cast<double>(element_sums) / static_cast<double>(element_traffic);
@@ -82,10 +131,25 @@ void add_explain_command(CLI::App& app) {
   command->add_option("operator", arguments->operation, "the operator")
       ->required()
       ->check(CLI::IsMember({"hadamard"}));
-  command->add_option("--n", arguments->n, "length of the transform")->required()->check(at_least_one());
-  command->add_option("--rows", arguments->rows, "how many transforms")
-      ->check(at_least_one())
-      ->capture_default_str();
+  CLI::Option* n = command->add_option("--n", arguments->n, "length of the transform")->check(at_least_one());
+  CLI::Option* rows = command->add_option("--rows", arguments->rows, "how many transforms")
+                          ->check(at_least_one())
+                          ->capture_default_str();
+  CLI::Option* inner =
+      command->add_option("--inner", arguments->inner, "elements that vary faster than the transformed axis")
+          ->check(at_least_one())
+          ->capture_default_str();
+  CLI::Option* shape = command
+                           ->add_option("--shape", arguments->shape,
+                                        "instead of these, the shape of a row-major array: 4,1024,8")
+                           ->delimiter(',')
+                           ->check(at_least_one())
+                           ->excludes(n)
+                           ->excludes(rows)
+                           ->excludes(inner);
+  command->add_option("--axes", arguments->axes, "of --shape, the axes to transform; the last if not given")
+      ->delimiter(',')
+      ->needs(shape);
   command->add_option("--dtype", arguments->dtype, "f2 bf16 f4 f8 i4 i8 c8 c16")
       ->check([](const std::string& name) {
         return scalar_type_from_name(name) ? std::string() : name + " is none of f2 bf16 f4 f8 i4 i8 c8 c16";
@@ -94,6 +158,9 @@ void add_explain_command(CLI::App& app) {
   command->add_option("--arch", arguments->arch, "the architecture")
       ->check(CLI::IsMember({"cpu", "sm_90", "sm_100"}))
       ->capture_default_str();
+  add_ordering_option(*command, arguments->ordering);
+  add_intermediate_option(*command, arguments->intermediate);
+  command->add_flag("--workspace", arguments->workspace, "print the bytes of workspace needed, and no more");
   command->callback([arguments] { explain(*arguments); });
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "cli/gpu.hpp"
 #include "cli/progress_bar.hpp"
@@ -22,15 +23,48 @@ std::span<std::byte> part_of(std::span<std::byte> bytes, std::int64_t offset, st
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
 }
 
+/// A slab in memory: an index for the outer ones and one for the inner ones where there are any, then those
+/// of the block.
+TensorDescriptor slab_array(const FoldedShape& shape, const Slab& slab, void* data, ScalarType type) {
+  TensorDescriptor array{data, type, 0, {}, {}};
+  const auto add = [&](std::int64_t extent, std::int64_t stride) {
+    array.extents[static_cast<std::size_t>(array.rank)] = extent;
+    array.strides[static_cast<std::size_t>(array.rank)] = stride;
+    ++array.rank;
+  };
+  if (shape.outer > 1) add(slab.outer_count, shape.n * slab.inner_count);
+  if (shape.inner > 1) add(slab.inner_count, 1);
+  const auto rank = static_cast<int>(shape.block.size());
+  const int first = array.rank;
+  for (const std::int64_t extent : shape.block) add(extent, 0);
+  std::int64_t stride = slab.inner_count;
+  for (int i = 0; i < rank; ++i) {
+    const auto d = static_cast<std::size_t>(first + (shape.fortran_order ? i : rank - 1 - i));
+    array.strides[d] = stride;
+    stride *= array.extents[d];
+  }
+  return array;
+}
+
 }  // namespace
 
-FoldedShape fold_file(const NpyHeader& header, int axis, std::int64_t group) {
+std::int64_t FoldedShape::points() const {
+  std::int64_t count = 1;
+  for (const int axis : axes) count *= block[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+FoldedShape fold_file(const NpyHeader& header, std::vector<int> axes, std::int64_t group) {
   FoldedShape folded;
+  folded.fortran_order = header.fortran_order;
+  const int first = axes.front();
+  const int last = axes.back();
   for (int d = 0; d < static_cast<int>(header.shape.size()); ++d) {
     const std::int64_t extent = header.shape[static_cast<std::size_t>(d)];
-    if (d == axis) {
-      folded.n = extent;
-    } else if ((d < axis) != header.fortran_order) {
+    if (d >= first && d <= last) {
+      folded.block.push_back(extent);
+      folded.n *= extent;
+    } else if ((d < first) != header.fortran_order) {
       folded.outer *= extent;
     } else {
       folded.inner *= extent;
@@ -39,7 +73,10 @@ FoldedShape fold_file(const NpyHeader& header, int axis, std::int64_t group) {
   if (group > 0) {
     folded.outer *= folded.n / group;
     folded.n = group;
+    folded.block = {group};
   }
+  for (int& axis : axes) axis -= first;
+  folded.axes = std::move(axes);
   return folded;
 }
 
@@ -68,13 +105,15 @@ std::vector<Slab> plan_slabs(const FoldedShape& shape, std::int64_t element_byte
 void transform_file(const MappedFile& input, std::int64_t input_offset, const AtomicFile& output,
                     std::int64_t output_offset, const FoldedShape& shape, ScalarType type,
                     const HadamardOptions& options, bool on_gpu) {
-  HadamardOptions slab_options = options;
-  slab_options.axis = 1;
-  slab_options.group = 0;
   const Kokkos::DefaultHostExecutionSpace exec;
   const auto transform_in_place = [&](std::span<std::byte> bytes, const Slab& slab) {
-    const TensorDescriptor array = detail::make_row_major<void*>(
-        bytes.data(), type, std::array{slab.outer_count, shape.n, slab.inner_count});
+    const TensorDescriptor array = slab_array(shape, slab, bytes.data(), type);
+    HadamardOptions slab_options = options;
+    slab_options.group = 0;
+    slab_options.axis = -1;
+    std::vector<int> axes = shape.axes;
+    for (int& axis : axes) axis += array.rank - static_cast<int>(shape.block.size());
+    slab_options.axes = Axes(std::span<const int>(axes));
     if (on_gpu) {
       hadamard_on_gpu(array, slab_options);
       return;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "papillon/core/scalar.hpp"
+#include "papillon/core/pass.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
 
@@ -23,11 +23,13 @@ void hadamard_on_gpu(const TensorDescriptor& array, const HadamardOptions& optio
 
 /// How the backend would carry out a transform.
 struct GpuPlan {
-  int passes = 0;    ///< over memory; 0 when the backend is not there
-  std::string text;  ///< the kernels, in lines that end in a line break
+  bool available = false;     ///< whether there is a backend
+  detail::Traffic traffic;    ///< through memory
+  std::size_t workspace = 0;  ///< bytes
+  std::string text;           ///< the kernels, in lines that end in a line break
 };
 
-/// The plan for `rows` dense rows of n points on compute capability `major`.0.
-GpuPlan plan_on_gpu(ScalarType type, std::int64_t n, std::int64_t rows, int major);
+/// The plan of a problem on compute capability `major`.0.
+GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major);
 
 }  // namespace papillon::cli

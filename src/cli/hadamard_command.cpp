@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,9 +30,11 @@ struct Arguments {
   std::string input;
   std::string output;
   int axis = -1;
+  std::vector<int> axes;
   std::string norm = "none";
   double scale = 1.0;
   std::string ordering = "natural";
+  std::string intermediate = "compute";
   std::int64_t group = 0;
   bool transpose = false;
   std::string signs;
@@ -41,12 +45,10 @@ struct Arguments {
   bool force = false;
 };
 
-template <class Enum, std::size_t N>
-Enum value_of(const std::string& name, const std::array<Enum, N>& values) {
-  for (const Enum value : values) {
-    if (name == name_of(value)) return value;
-  }
-  throw std::logic_error("an option value that the parser should have refused: " + name);
+Normalization norm_from_name(const std::string& name) {
+  return name == "ortho"     ? Normalization::ortho
+         : name == "inverse" ? Normalization::inverse
+                             : Normalization::none;
 }
 
 /// Whether --device asks for a GPU; `auto` takes one when there is one.
@@ -147,6 +149,14 @@ std::vector<std::int8_t> read_signs(const std::string& name, std::int64_t length
   return signs;
 }
 
+/// The axes to transform, ascending; checked ones.
+std::vector<int> axes_of(const Arguments& arguments, const NpyHeader& header) {
+  std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{arguments.axis} : arguments.axes;
+  for (int& axis : axes) axis += axis < 0 ? static_cast<int>(header.shape.size()) : 0;
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
 void run(const Arguments& arguments) {
   const bool on_gpu = use_gpu(arguments.device);
   const MappedFile input(arguments.input);
@@ -154,23 +164,24 @@ void run(const Arguments& arguments) {
   const ScalarType type = element_type(header, arguments);
 
   HadamardOptions options;
-  options.norm = value_of<Normalization, 3>(
-      arguments.norm, {Normalization::none, Normalization::ortho, Normalization::inverse});
-  options.ordering =
-      value_of<Ordering, 3>(arguments.ordering, {Ordering::natural, Ordering::sequency, Ordering::dyadic});
+  options.norm = norm_from_name(arguments.norm);
+  options.ordering = ordering_from_name(arguments.ordering);
+  options.intermediate = intermediate_from_name(arguments.intermediate);
   options.scale = arguments.scale;
-  options.axis = arguments.axis;
+  if (arguments.axes.empty()) {
+    options.axis = arguments.axis;
+  } else {
+    options.axes = Axes(std::span<const int>(arguments.axes));
+  }
   options.group = arguments.group;
   options.transpose = arguments.transpose;
   options.signs.seed = arguments.seed;
   check_call(header, type, options, arguments.input);
 
-  const int rank = static_cast<int>(header.shape.size());
-  const FoldedShape shape =
-      fold_file(header, arguments.axis < 0 ? arguments.axis + rank : arguments.axis, arguments.group);
+  const FoldedShape shape = fold_file(header, axes_of(arguments, header), arguments.group);
   std::vector<std::int8_t> signs;
   if (!arguments.signs.empty()) {
-    signs = read_signs(arguments.signs, shape.n);
+    signs = read_signs(arguments.signs, shape.points());
     options.signs.values = signs;
   }
 
@@ -203,17 +214,18 @@ void add_hadamard_command(CLI::App& app) {
                    "the file to write; type, shape and order as the input's")
       ->required()
       ->type_name("OUT.npy");
-  command->add_option("--axis", arguments->axis, "axis to transform; negative counts from the last")
-      ->capture_default_str();
+  CLI::Option* axis =
+      command->add_option("--axis", arguments->axis, "axis to transform; negative counts from the last")
+          ->capture_default_str();
+  command->add_option("--axes", arguments->axes, "several axes to transform together: 0,2")
+      ->delimiter(',')
+      ->excludes(axis);
   command->add_option("--norm", arguments->norm, "factor 1, 1/sqrt(n) or 1/n")
       ->check(CLI::IsMember({"none", "ortho", "inverse"}))
       ->capture_default_str();
   command->add_option("--scale", arguments->scale, "multiplies on top of --norm")->capture_default_str();
-  command
-      ->add_option("--ordering", arguments->ordering,
-                   "order of the outputs; all but natural need a power of two")
-      ->check(CLI::IsMember({"natural", "sequency", "dyadic"}))
-      ->capture_default_str();
+  add_ordering_option(*command, arguments->ordering);
+  add_intermediate_option(*command, arguments->intermediate);
   command->add_flag("--transpose", arguments->transpose,
                     "the transposed matrix: inverts with --norm inverse");
   command

@@ -25,6 +25,28 @@ std::optional<ScalarType> scalar_type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+void add_ordering_option(CLI::App& command, std::string& name) {
+  command.add_option("--ordering", name, "order of the outputs; all but natural need a power of two")
+      ->check(CLI::IsMember({"natural", "sequency", "dyadic"}))
+      ->capture_default_str();
+}
+
+void add_intermediate_option(CLI::App& command, std::string& name) {
+  command
+      .add_option("--intermediate", name,
+                  "what 16-bit elements are between passes: FP32, or rounded to their own type")
+      ->check(CLI::IsMember({"compute", "storage"}))
+      ->capture_default_str();
+}
+
+Ordering ordering_from_name(const std::string& name) {
+  return name == "sequency" ? Ordering::sequency : name == "dyadic" ? Ordering::dyadic : Ordering::natural;
+}
+
+Intermediate intermediate_from_name(const std::string& name) {
+  return name == "storage" ? Intermediate::storage : Intermediate::compute;
+}
+
 CLI::Validator at_least_one() {
   return CLI::Validator(
       [](const std::string& text) {

@@ -33,7 +33,7 @@ constexpr std::string_view name_of(Backend backend) {
 }
 
 /// The fast Hadamard transform along one axis: y[o, :, i] = factor · H_n · x[o, :, i] (H_nᵀ with
-/// `options.transpose`).
+/// `options.transpose`); with `options.axes` along several, the last one first.
 ///
 /// x and y are arrays of one shape, of rank 1 to 8 and any strides, that `space` can reach. n is the length
 /// of the axis (or `options.group`); it must be m · 2^k for an offered base order m, see `hadamard_orders`,
@@ -47,11 +47,15 @@ constexpr std::string_view name_of(Backend backend) {
 /// I. J. Good, J. R. Stat. Soc. B 20, 1958), the order-m sums in increasing index order; sums are formed in
 /// float for 16-bit scalars and in the scalar itself otherwise; the factor multiplies once, at the end, and
 /// the result is rounded once. So results are identical on every backend and for any batch, thread count,
-/// layout and schedule (NaN payloads excepted). Integers wrap.
+/// layout and schedule (NaN payloads excepted). Integers wrap. With `Intermediate::storage`, 16-bit results
+/// are rounded after each axis, and after the lowest `detail::storage_rounding_bit` bits of an axis of more
+/// than 2^19 points.
 ///
 /// Accuracy, for floats with unit roundoff u of the compute type: |y - exact| <= gamma · |factor| · sum |x_j|
 /// with gamma = d·u / (1 - d·u), d = k + (m > 1 ? m - 1 : 0) + 2 (Higham, Accuracy and Stability of Numerical
-/// Algorithms, section 4.2 and 24.1), plus one rounding to the storage type for 16-bit scalars.
+/// Algorithms, section 4.2 and 24.1), plus one rounding to the storage type for 16-bit scalars; d is the sum
+/// of those of several axes. With `Intermediate::storage` each rounding on the way adds at most its unit
+/// roundoff times |factor| · sum |x_j|.
 ///
 /// Asynchronous on `space`; allocates only what `hadamard_workspace_bytes` says, and only if
 /// `options.workspace` is empty.
@@ -89,9 +93,11 @@ void hadamard(const ExecutionSpace& space, const XView& x, const YView& y,
   hadamard(space, ConstTensorDescriptor(describe_view(x)), describe_view(y), options);
 }
 
-/// Bytes of workspace that a call needs: 0 unless a transform takes several passes and either has a 16-bit
-/// scalar or an ordering other than natural; then one transform (of up to 64 neighbouring columns) in the
-/// compute type. Throws as `hadamard` does.
+/// Bytes of workspace that a call needs: 0 unless it takes several passes (`papillon explain` says) and has a
+/// 16-bit scalar, or an ordering other than natural on an axis of several passes. Then one transform (of up
+/// to 64 neighbouring columns) in the compute type, or as many of them as 4 MiB (on a GPU 32 MiB) hold; twice
+/// that where an ordered axis of several passes is not the slowest of several axes. Throws as `hadamard`
+/// does.
 template <class ExecutionSpace>
 std::size_t hadamard_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
                                      const ConstTensorDescriptor& x, const TensorDescriptor& y,
@@ -103,8 +109,7 @@ std::size_t hadamard_workspace_bytes([[maybe_unused]] const ExecutionSpace& spac
     if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
   }
 #endif
-  return detail::workspace_bytes(
-      problem, detail::schedule_of(problem, host ? Architecture::cpu : Architecture::device));
+  return detail::workspace_bytes(problem, host ? Architecture::cpu : Architecture::device);
 }
 template <class ExecutionSpace, KokkosView XView, KokkosView YView>
 std::size_t hadamard_workspace_bytes(const ExecutionSpace& space, const XView& x, const YView& y,

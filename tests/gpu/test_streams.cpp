@@ -137,7 +137,7 @@ TEST_CASE("host pointers, misaligned pointers and short workspaces are refused b
   const auto wide = row_major(device.as<half>(), {2, 1 << 18});
   HadamardOptions short_workspace;
   short_workspace.workspace = {device.as(), 1000};
-  CHECK(hadamard_workspace_bytes(cudaStream_t{}, ConstTensorDescriptor(wide), wide) == std::size_t{4} << 18);
+  CHECK(hadamard_workspace_bytes(cudaStream_t{}, ConstTensorDescriptor(wide), wide) == std::size_t{8} << 18);
   CHECK_THROWS_WITH_AS(hadamard(cudaStream_t{}, ConstTensorDescriptor(wide), wide, short_workspace),
                        doctest::Contains("workspace has 1000 bytes"), std::invalid_argument);
   CHECK(cudaGetLastError() == cudaSuccess);

@@ -138,13 +138,47 @@ inline double factor_of(const papillon::HadamardOptions& options, std::int64_t n
   return options.scale;
 }
 
-/// The contract, in order, for one line of real scalars: signs, stages from the lowest bit to the highest,
-/// the order-m sums in increasing index order, one multiplication, the order of the outputs, one rounding.
+/// H_n v in the contract's order: stages from the lowest bit to the highest, `after_bit` being called after
+/// each, then the order-m sums in increasing index order.
+template <class C, class AfterBit>
+void reference_sums(std::vector<C>& v, const AfterBit& after_bit) {
+  const auto n = std::ssize(v);
+  const auto& [m, bits, matrix] = size_of_transform(n);
+  const auto at = [](auto i) { return static_cast<std::size_t>(i); };
+  for (int bit = 0; bit < bits; ++bit) {
+    for (std::int64_t block = 0, far = std::int64_t{1} << bit; block < n; block += 2 * far)
+      for (std::int64_t i = block; i < block + far; ++i) {
+        C& a = v[at(i)];
+        C& b = v[at(i + far)];
+        const C sum = detail::plus(a, b), difference = detail::plus(a, detail::negated(b));
+        a = sum;
+        b = difference;
+      }
+    after_bit(bit);
+  }
+  if (m == 1) return;
+  const std::int64_t step = std::int64_t{1} << bits;
+  std::vector<C> sums(at(n));
+  for (std::int64_t r = 0; r < m; ++r)
+    for (std::int64_t p = 0; p < step; ++p) {
+      C sum{};
+      for (std::int64_t j = 0; j < m; ++j) {
+        const C value = v[at(j * step + p)];
+        const C term = matrix(r, j) > 0 ? value : detail::negated(value);
+        sum = j == 0 ? term : detail::plus(sum, term);
+      }
+      sums[at(r * step + p)] = sum;
+    }
+  v = std::move(sums);
+}
+
+/// The contract, in order, for one line of real scalars: signs, sums, one multiplication, the order of the
+/// outputs, one rounding.
 template <class T>
 void reference_line(std::vector<T>& line, const papillon::HadamardOptions& options) {
   using C = papillon::compute_type<T>;
   const auto n = std::ssize(line);
-  const auto& [m, bits, matrix] = size_of_transform(n);
+  const int bits = size_of_transform(n).bits;
   const auto at = [](auto i) { return static_cast<std::size_t>(i); };
   std::vector<std::int8_t> signs(options.signs.values.begin(), options.signs.values.end());
   if (options.signs.seed) signs = signs_of_seed(*options.signs.seed, n);
@@ -155,30 +189,7 @@ void reference_line(std::vector<T>& line, const papillon::HadamardOptions& optio
     if (!signs.empty() && options.signs.side == papillon::SignSide::input && signs[at(i)] < 0)
       v[at(i)] = detail::negated(v[at(i)]);
   }
-  for (int bit = 0; bit < bits; ++bit)
-    for (std::int64_t block = 0, far = std::int64_t{1} << bit; block < n; block += 2 * far)
-      for (std::int64_t i = block; i < block + far; ++i) {
-        C& a = v[at(i)];
-        C& b = v[at(i + far)];
-        const C sum = detail::plus(a, b), difference = detail::plus(a, detail::negated(b));
-        a = sum;
-        b = difference;
-      }
-  if (m > 1) {
-    const std::int64_t step = std::int64_t{1} << bits;
-    std::vector<C> sums(at(n));
-    for (std::int64_t r = 0; r < m; ++r)
-      for (std::int64_t p = 0; p < step; ++p) {
-        C sum{};
-        for (std::int64_t j = 0; j < m; ++j) {
-          const C value = v[at(j * step + p)];
-          const C term = matrix(r, j) > 0 ? value : detail::negated(value);
-          sum = j == 0 ? term : detail::plus(sum, term);
-        }
-        sums[at(r * step + p)] = sum;
-      }
-    v = std::move(sums);
-  }
+  reference_sums(v, [](int) {});
   const C factor = static_cast<C>(factor_of(options, n));
   const std::vector<std::int64_t>* places =
       options.ordering == papillon::Ordering::natural ? nullptr : &places_of_rows(options.ordering, bits);

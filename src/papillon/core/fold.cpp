@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace papillon {
 
 void Fold::add_outer(const Dimension& dimension) {
   if (dimension.extent == 1) return;
+  if (outer_rank == max_outer) throw std::logic_error("papillon: a fold has too many indices");
   outer[outer_rank] = dimension;
   ++outer_rank;
 }
@@ -51,24 +53,39 @@ void Fold::normalize() {
   }
 }
 
-Fold fold(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y, int axis, std::int64_t group) {
+IndexSplit split_indices(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y,
+                         std::span<const int> axes, std::int64_t group) {
   const std::int64_t parts = is_complex(x.type) ? 2 : 1;
-  Fold result;
-  for (int d = 0; d < x.rank; ++d) {
+  const auto dimension = [&](int d) {
     const auto i = static_cast<std::size_t>(d);
-    const Dimension dimension{x.extents[i], x.strides[i] * parts, y.strides[i] * parts, 0};
-    if (d != axis) {
-      result.add_outer(dimension);
-      continue;
-    }
-    result.axis = dimension;
-    result.axis.position_step = 1;
-    if (group > 0) {
-      result.axis.extent = group;
-      result.add_outer({dimension.extent / group, dimension.x_stride * group, dimension.y_stride * group, 0});
-    }
+    return Dimension{x.extents[i], x.strides[i] * parts, y.strides[i] * parts, 0};
+  };
+  IndexSplit split;
+  std::int64_t points = 1;
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    Dimension& axis = split.axes.push_back(dimension(axes[a]));
+    axis.position_step = points;
+    points *= axis.extent;
   }
-  if (parts == 2) result.add_outer({2, 1, 1, 0});
+  for (int d = 0; d < x.rank; ++d) {
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) split.others.push_back(dimension(d));
+  }
+  if (group > 0) {
+    Dimension& axis = split.axes[0];
+    split.others.push_back({axis.extent / group, axis.x_stride * group, axis.y_stride * group, 0});
+    axis.extent = group;
+  }
+  if (parts == 2) split.others.push_back({2, 1, 1, 0});
+  return split;
+}
+
+Fold fold_around(std::span<const Dimension> axes, std::size_t axis, std::span<const Dimension> others) {
+  Fold result;
+  result.axis = axes[axis];
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (a != axis) result.add_outer(axes[a]);
+  }
+  for (const Dimension& other : others) result.add_outer(other);
   result.normalize();
   return result;
 }

@@ -3,6 +3,9 @@
 
 #include <cstdint>
 
+#include <span>
+
+#include "papillon/core/fixed_vector.hpp"
 #include "papillon/core/macros.hpp"
 #include "papillon/core/tensor.hpp"
 
@@ -33,7 +36,9 @@ struct Offset {
 /// most one outer index. Scalars here are real: a complex array has its two parts as an inner index of
 /// extent 2.
 struct Fold {
-  static constexpr int max_outer = max_rank + 2;  // a complex part and a split axis may join the caller's
+  // Beside the caller's indices but one: a complex part, a group, and the parts that an axis is cut into by
+  // rounding between its halves and by passes (two).
+  static constexpr int max_outer = max_rank + 4;
 
   Dimension axis;
   Dimension inner;
@@ -60,7 +65,8 @@ struct Fold {
     return offset;
   }
 
-  /// Adds an outer index, to be put in order and merged by normalize().
+  /// Adds an outer index, to be put in order and merged by normalize(). Throws std::logic_error for more than
+  /// max_outer.
   void add_outer(const Dimension& dimension);
 
   /// Drops indices of extent 1, sorts the rest by stride, merges neighbours that step evenly in both arrays,
@@ -70,8 +76,20 @@ struct Fold {
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Folds x and y (same shape, 0 <= axis < rank) around `axis`. With `group` g > 0 the axis is taken as n/g
-/// independent transforms of length g. Complex scalars become real ones with an inner index of extent 2.
-Fold fold(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y, int axis, std::int64_t group = 0);
+/// The indices of a pair of arrays, apart as an operator sees them. Scalars are real: a complex array has its
+/// two parts as one more index of extent 2.
+struct IndexSplit {
+  detail::FixedVector<Dimension, 2 * max_rank> axes;       ///< transformed; the last of the array comes first
+  detail::FixedVector<Dimension, Fold::max_outer> others;  ///< slowest first as the caller has them
+};
+
+/// Splits the indices of x and y (same shape) by `axes` (ascending, each once). A point's position along the
+/// transform counts the last axis fastest. With `group` g > 0, for a single axis, that is taken as n/g
+/// independent transforms of length g.
+IndexSplit split_indices(const ConstTensorDescriptor& x, const ConstTensorDescriptor& y,
+                         std::span<const int> axes, std::int64_t group = 0);
+
+/// The fold around axes[axis]; the other axes are indices like all others.
+Fold fold_around(std::span<const Dimension> axes, std::size_t axis, std::span<const Dimension> others);
 
 }  // namespace papillon

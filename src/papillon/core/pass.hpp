@@ -44,6 +44,7 @@ struct Pass {
   SignVector out;
   Ordering ordering = Ordering::natural;
   int ordering_bits = 0;          ///< of the whole axis
+  int position_shift = 0;         ///< bits of a position below those of the axis
   std::int64_t place_stride = 0;  ///< target elements from one place of the whole axis to the next
 
   /// Neither signs nor an order: elements need not know where on the axis they are.
@@ -52,13 +53,21 @@ struct Pass {
 
   /// Target offset of an element whose offsets within the pass are `offset` and natural position `position`.
   PAPILLON_FUNCTION std::int64_t target_offset(std::int64_t offset, std::int64_t position) const {
-    return ordering == Ordering::natural
-               ? offset
-               : offset + ordered_place(ordering, position, ordering_bits) * place_stride;
+    return ordering == Ordering::natural ? offset : offset + axis_place(position) * place_stride;
+  }
+  /// Where on the axis, in the order asked for, stands the output of natural position `position`.
+  PAPILLON_FUNCTION std::int64_t axis_place(std::int64_t position) const {
+    return ordered_place(ordering, natural_place(position), ordering_bits);
   }
   /// The position that the sign of an output belongs to: its place in the order asked for.
   PAPILLON_FUNCTION std::int64_t output_position(std::int64_t position) const {
-    return ordered_place(ordering, position, ordering_bits);
+    if (ordering == Ordering::natural) return position;
+    return position + ((axis_place(position) - natural_place(position)) << position_shift);
+  }
+
+ private:
+  PAPILLON_FUNCTION std::int64_t natural_place(std::int64_t position) const {
+    return (position >> position_shift) & ((std::int64_t{1} << ordering_bits) - 1);
   }
 };
 
@@ -92,10 +101,20 @@ auto visit_storage(const Pass& pass, const Visit& visit) {
   throw std::logic_error("papillon: a pass over a scalar that is not real");
 }
 
-/// Cuts pass number `index` of `schedule` out of `whole`, the fold of the whole axis with the source's and
-/// the target's strides.
-Pass make_pass(const HadamardProblem& problem, const Schedule& schedule, int index, const Fold& whole,
-               const void* source, ScalarType source_type, void* target, ScalarType target_type);
+/// Where a pass reads and writes.
+struct PassEnds {
+  const void* source = nullptr;
+  ScalarType source_type = ScalarType::float32;
+  void* target = nullptr;
+  ScalarType target_type = ScalarType::float32;
+  bool first = true;  ///< of all passes: where input signs apply
+  bool last = true;   ///< where the factor and output signs do
+};
+
+/// Cuts pass number `index` of the axis' schedule out of `whole`, the fold of the whole axis with the
+/// source's and the target's strides.
+Pass make_pass(const HadamardProblem& problem, const AxisTransform& axis, const Schedule& schedule, int index,
+               const Fold& whole, const PassEnds& ends);
 
 template <class Pointer>
 Pointer advanced(Pointer data, std::int64_t elements, ScalarType type) {
@@ -103,58 +122,67 @@ Pointer advanced(Pointer data, std::int64_t elements, ScalarType type) {
   return static_cast<Byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
 }
 
-/// Calls `run(passes)` for every sweep of the problem: passes that follow one another over the same data.
-/// Without need of a workspace there is one sweep; its first pass goes from x to y and the others work in
-/// place on y. With one, transforms are done one outer index (and one group of inner columns) a sweep, the
-/// intermediate results staying in `workspace` in the compute type.
-template <class Run>
-void for_each_sweep(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
-  const ScalarType scalar = problem.scalar;
-  const auto count = static_cast<std::size_t>(schedule.pass_count);
-  Pass passes[Schedule::max_passes];
-  if (!needs_workspace(problem, schedule)) {
-    Fold fold = problem.fold;
-    const void* source = problem.x;
-    for (std::size_t p = 0; p < count; ++p) {
-      passes[p] = make_pass(problem, schedule, static_cast<int>(p), fold, source, scalar, problem.y, scalar);
-      source = problem.y;
-      fold.axis.x_stride = fold.axis.y_stride;
-      fold.inner.x_stride = fold.inner.y_stride;
-      for (Dimension& dimension : fold.outer) dimension.x_stride = dimension.y_stride;
+/// The passes of a step, over all axes. Sizes of 64 bits leave room for no more.
+using Passes = FixedVector<Pass, 32>;
+
+/// The passes of a step that needs no workspace: the first goes from x to y, the others work in place on y.
+Passes make_passes(const HadamardProblem& step, const Plan& plan);
+
+/// The passes of a step that does, for the transforms of `transforms` indices of the batch's fastest outer
+/// index and `width` inner ones, which start at `x` and `y`: intermediate results lie in `workspace`,
+/// densely, in the compute type.
+Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, const Batch& batch, const void* x,
+                             void* y, std::int64_t transforms, std::int64_t width, void* workspace);
+
+/// The passes of the first sweep, as for_each_sweep makes them.
+Passes first_sweep(const HadamardProblem& step, const Plan& plan, void* workspace);
+
+/// What a transform moves through memory, caches not counted.
+struct Traffic {
+  int passes = 0;
+  std::int64_t element_bytes = 0;  ///< read and written for each real element, over all passes
+
+  void add(std::span<const Pass> sweep) {
+    for (const Pass& pass : sweep) {
+      ++passes;
+      element_bytes += static_cast<std::int64_t>(size_of(pass.source_type) + size_of(pass.target_type));
     }
-    run(std::span<const Pass>(passes, count));
+  }
+};
+
+/// Calls `run(passes)` for every sweep of a step: passes that follow one another over the same data. Without
+/// need of a workspace there is one sweep; with one, a sweep does the transforms that the workspace has room
+/// for, the intermediate results staying in `workspace`.
+template <class Run>
+void for_each_sweep(const HadamardProblem& step, const Plan& plan, void* workspace, Run&& run) {
+  if (!needs_workspace(step, plan)) {
+    const Passes passes = make_passes(step, plan);
+    run(std::span<const Pass>(passes));
     return;
   }
-  const ScalarType compute = compute_scalar(scalar);
-  const std::int64_t inner = problem.fold.inner.extent;
-  const std::int64_t step = workspace_columns(problem);
-  const std::int64_t outer = problem.fold.outer_count();
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const Offset offset = problem.fold.outer_offset(o);
-    for (std::int64_t i = 0; i < inner; i += step) {
-      const std::int64_t width = std::min(step, inner - i);
-      const Dimension& axis = problem.fold.axis;
-      const Dimension& column = problem.fold.inner;
-      const void* x = advanced(problem.x, offset.x + i * column.x_stride, scalar);
-      void* y = advanced(problem.y, offset.y + i * column.y_stride, scalar);
-      for (std::size_t p = 0; p < count; ++p) {
-        const bool first = p == 0;
-        const bool last = p == count - 1;
-        Fold fold;
-        fold.axis = {axis.extent, first ? axis.x_stride : width, last ? axis.y_stride : width, 1};
-        fold.inner = {width, first ? column.x_stride : 1, last ? column.y_stride : 1, 0};
-        passes[p] = make_pass(problem, schedule, static_cast<int>(p), fold, first ? x : workspace,
-                              first ? scalar : compute, last ? y : workspace, last ? scalar : compute);
-      }
-      run(std::span<const Pass>(passes, count));
+  const Batch batch = make_batch(step, plan);
+  const Dimension& column = batch.fold.inner;
+  const std::int64_t fastest =
+      batch.fold.outer_rank > 0 ? batch.fold.outer[batch.fold.outer_rank - 1].extent : 1;
+  const std::int64_t outer = batch.fold.outer_count();
+  std::int64_t transforms = 1;
+  for (std::int64_t o = 0; o < outer; o += transforms) {
+    transforms = std::min(batch.transforms, fastest - o % fastest);
+    const Offset offset = batch.fold.outer_offset(o);
+    for (std::int64_t i = 0; i < column.extent; i += batch.columns) {
+      const Passes passes = make_workspace_passes(
+          step, plan, batch, advanced(step.x, offset.x + i * column.x_stride, step.scalar),
+          advanced(step.y, offset.y + i * column.y_stride, step.scalar), transforms,
+          std::min(batch.columns, column.extent - i), workspace);
+      run(std::span<const Pass>(passes));
     }
   }
 }
 
-/// Calls `run(pass)` for every pass of the problem, in order.
+/// Calls `run(pass)` for every pass of a step, in order.
 template <class Run>
-void for_each_pass(const HadamardProblem& problem, const Schedule& schedule, void* workspace, Run&& run) {
-  for_each_sweep(problem, schedule, workspace, [&](std::span<const Pass> passes) {
+void for_each_pass(const HadamardProblem& step, const Plan& plan, void* workspace, Run&& run) {
+  for_each_sweep(step, plan, workspace, [&](std::span<const Pass> passes) {
     for (const Pass& pass : passes) run(pass);
   });
 }

@@ -116,6 +116,13 @@ constexpr ScheduleLimits schedule_limits(Architecture architecture, std::size_t 
   return {0, std::size_t{24} << 10, std::size_t{32} << 10, std::size_t{32} << 10, 1, 8, "not measured"};
 }
 
+/// What a block of the data may take that goes through several passes before the next block does, so that the
+/// later passes find it in the last-level cache: of the 32 MiB of the measured CPU, which neighbours share,
+/// and of the 50 MiB of an H200's second-level cache.
+constexpr std::int64_t sweep_bytes(Architecture architecture) {
+  return std::int64_t{architecture == Architecture::cpu ? 4 : 32} << 20;
+}
+
 namespace detail {
 
 constexpr int floor_log2(std::uint64_t value) {

@@ -63,19 +63,22 @@ class WorkspaceHolder {
 /// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) or the team kernel.
 template <bool Vector, class ExecutionSpace>
 void run_hadamard(const ExecutionSpace& space, const detail::HadamardProblem& problem) {
-  if (problem.empty) return;
-  const Schedule schedule = schedule_of(problem, Vector ? Architecture::cpu : Architecture::device);
+  constexpr Architecture architecture = Vector ? Architecture::cpu : Architecture::device;
   const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace,
-                                                  workspace_bytes(problem, schedule));
-  if constexpr (Vector) {
-    for_each_sweep(problem, schedule, workspace.data(),
-                   [&](std::span<const Pass> passes) { run_host_sweep(space, passes); });
-  } else {
-    const std::int8_t* base = nullptr;
-    if (problem.m > 1) base = device_base_matrix<typename ExecutionSpace::memory_space>(problem.m);
-    for_each_pass(problem, schedule, workspace.data(),
-                  [&](const Pass& pass) { run_team_pass(space, pass, base); });
-  }
+                                                  workspace_bytes(problem, architecture));
+  for_each_step(problem, [&](const detail::HadamardProblem& step) {
+    const detail::Plan plan = make_plan(step, architecture);
+    if constexpr (Vector) {
+      for_each_sweep(step, plan, workspace.data(),
+                     [&](std::span<const Pass> passes) { run_host_sweep(space, passes); });
+    } else {
+      for_each_pass(step, plan, workspace.data(), [&](const Pass& pass) {
+        const std::int8_t* base =
+            pass.m > 1 ? device_base_matrix<typename ExecutionSpace::memory_space>(pass.m) : nullptr;
+        run_team_pass(space, pass, base);
+      });
+    }
+  });
 }
 
 }  // namespace papillon::generic

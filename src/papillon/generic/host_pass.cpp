@@ -24,9 +24,6 @@ using detail::SignVector;
 constexpr std::int64_t tile_target_bytes = std::int64_t{128} << 10;
 /// Bytes of gathered scratch, beside the kernels' own.
 constexpr std::int64_t gather_bytes = std::int64_t{256} << 10;
-/// What a block that several passes work on may take of the last-level cache, which neighbours share: half of
-/// the 32 MiB of the measured machine.
-constexpr std::int64_t sweep_cache_bytes = std::int64_t{4} << 20;
 /// Columns below which vector kernels run mostly empty.
 constexpr std::int64_t full_columns = 16;
 
@@ -115,7 +112,8 @@ bool blocks_nest(std::span<const Pass> passes) {
 std::int64_t outer_indices_in_cache(const Pass& pass) {
   const auto size = static_cast<std::int64_t>(
       size_of(narrower(pass.source_type, pass.target_type) ? pass.target_type : pass.source_type));
-  return std::max<std::int64_t>(1, sweep_cache_bytes / size / pass.length() / pass.fold.inner.extent);
+  return std::max<std::int64_t>(
+      1, sweep_bytes(Architecture::cpu) / size / pass.length() / pass.fold.inner.extent);
 }
 
 namespace {
@@ -303,9 +301,9 @@ class TileKernel {
         store_row(row, y, axis.y_stride, position);
       } else {
         for (std::int64_t j = 0; j < length; ++j) {
-          const std::int64_t place = pass_.output_position(position + j * axis.position_step);
-          const bool flip = pass_.out.any() && pass_.out.negative(place);
-          y[place * pass_.place_stride] = static_cast<Out>(flip ? negated(row[j]) : row[j]);
+          const std::int64_t here = position + j * axis.position_step;
+          const bool flip = pass_.out.any() && pass_.out.negative(pass_.output_position(here));
+          y[pass_.target_offset(0, here)] = static_cast<Out>(flip ? negated(row[j]) : row[j]);
         }
       }
     }
@@ -358,16 +356,15 @@ class TileKernel {
     if (ordered) {
       axis_places = place_table(static_cast<std::size_t>(length + tile.inner));
       inner_places = axis_places + length;
-      for (std::int64_t j = 0; j < length; ++j)
-        axis_places[j] = pass_.output_position(j * axis.position_step);
+      for (std::int64_t j = 0; j < length; ++j) axis_places[j] = pass_.axis_place(j * axis.position_step);
       for (std::int64_t i = 0; i < tile.inner; ++i) {
-        inner_places[i] = pass_.output_position((tile.first_inner + i) * inner_position);
+        inner_places[i] = pass_.axis_place((tile.first_inner + i) * inner_position);
       }
     }
     for (std::int64_t b = 0; b < tile.batch; ++b) {
       Out* y = target_ + tile.y + b * tile.step.y_stride;
       const std::int64_t outer_place =
-          ordered ? pass_.output_position(tile.outer_position + b * tile.step.position_step) : 0;
+          ordered ? pass_.axis_place(tile.outer_position + b * tile.step.position_step) : 0;
       const auto offset = [&](std::int64_t j, std::int64_t i) {
         return ordered ? (outer_place ^ axis_places[j] ^ inner_places[i]) * pass_.place_stride +
                              i * inner.y_stride

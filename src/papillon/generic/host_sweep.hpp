@@ -26,7 +26,7 @@ void run_host_tiles(const ExecutionSpace& space, const Pass& pass, const HostTil
 }
 
 /// Runs passes 0 … `last` for the outer indices `first` … `first + count - 1` of pass `last`, depth first: as
-/// many indices at a time as `sweep_cache_bytes` holds go through all passes before the next ones are read.
+/// many indices at a time as `sweep_bytes` holds go through all passes before the next ones are read.
 template <class ExecutionSpace>
 void run_depth_first(const ExecutionSpace& space, std::span<const Pass> passes, std::size_t last,
                      std::int64_t first, std::int64_t count) {
