@@ -52,6 +52,7 @@ void append(std::ostream& text, const KernelUse& use, bool present, int most_thr
   }
   text << use.shared_bytes << " bytes of shared memory";
   if (present) text << ", " << use.blocks_per_multiprocessor << " blocks a multiprocessor";
+  if (present && use.clusters > 0) text << ", " << use.clusters << " clusters on the card";
   text << "\n";
 }
 
@@ -67,7 +68,7 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
   const std::int64_t row_bytes = pass.length() * bytes;
   std::int64_t in_flight = 0;  // of a block
   const auto takes_few = major >= 10 ? sm_100::takes_few_rows : sm_90::takes_few_rows;
-  if (!pass.in.any() && !pass.out.any() &&
+  if (!rows.widened && !pass.in.any() && !pass.out.any() &&
       takes_few(static_cast<int>(bytes), static_cast<int>(detail::compute_bytes_of(pass.source_type)), rows.k,
                 rows.rows)) {
     tuning.family = Family::few;
@@ -88,7 +89,8 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
     in_flight = (std::int64_t{8} << tuning.cell_bits) / value * bytes * tuning.teams;
     most_threads *= tuning.min_blocks;
     if (tuning.split > 0) {
-      text << "rows: 1 a cluster of " << (1 << tuning.split) << " blocks\n";
+      text << "rows: 1 a cluster of " << (1 << tuning.split) << " blocks of "
+           << (pass.length() >> tuning.split) << " points\n";
     } else if (tuning.family == Family::persistent) {
       text << "rows: up to " << tuning.block_rows << " a block, one after the other, the next on its way\n";
     } else {
@@ -118,18 +120,41 @@ void describe_shared_rows(std::ostream& text, const Pass& pass, const SharedRowP
   append_in_flight(text, bytes, use, described.present);
 }
 
-void describe_any_pass(std::ostream& text, const Pass& pass, int major) {
+void describe_columns(std::ostream& text, const Pass& pass, int major) {
+  const Family family = column_family(pass);
   const DescribedDevice described(major);
   const KernelUse use = described.use_of([&](const Device& device, KernelUse* result) {
-    return run_any_pass(nullptr, device, pass, nullptr, result);
+    return run_columns(nullptr, device, family, pass, nullptr, result);
   });
-  const auto value = static_cast<std::int64_t>(size_of(compute_scalar(pass.source_type)));
-  const std::int64_t values = static_cast<std::int64_t>(use.shared_bytes) / value;
-  text << "kernel: pass, a tile in shared memory\nrows: " << values / pass.length() << " transforms of "
-       << pass.length() << " points a block\n";
-  append(text, use, described.present, 1024);
-  append_in_flight(text, values * static_cast<std::int64_t>(size_of(pass.source_type)), use,
-                   described.present);
+  const std::size_t value = size_of(compute_scalar(pass.source_type));
+  text << "kernel: " << name_of(family) << "\n";
+  std::int64_t tile = 0;  // elements of a block
+  int most_threads = 1024;
+  if (family == Family::columns) {
+    const auto tune = major >= 10 ? sm_100::column_tuning : sm_90::column_tuning;
+    const std::size_t bytes = std::min(size_of(pass.source_type), size_of(pass.target_type));
+    const ColumnTuning tuning = tune(static_cast<int>(bytes), pass.bits);
+    const int chunk = column_chunk(size_of(pass.source_type), size_of(pass.target_type), value, pass.bits);
+    const bool aligned = has_aligned_columns(pass, chunk);
+    const int columns = aligned ? chunk : 16 / static_cast<int>(value);  // of a thread
+    const std::int64_t points = pass.bits <= (aligned ? 5 : 4) ? pass.length() : 16;
+    tile = use.threads * columns * points;
+    const std::int64_t width = tile / pass.length();
+    most_threads = use.threads * (aligned ? tuning.min_blocks : std::max(tuning.min_blocks / 2, 1));
+    text << "tile: " << pass.length() << " points of " << width << " columns a block"
+         << (aligned ? "" : ", not aligned") << "\n";
+  } else if (family == Family::packed) {
+    const std::int64_t block = pass.length() * pass.fold.inner.extent;
+    tile = packed_tile_elements(block, pass.fold.outer_count(), value);
+    most_threads = 512;
+    text << "tile: " << tile / block << " outer indices a block, " << pass.length() << " points of "
+         << pass.fold.inner.extent << " columns each\n";
+  } else {
+    tile = static_cast<std::int64_t>(use.shared_bytes / value);
+    text << "tile: " << tile / pass.length() << " transforms of " << pass.length() << " points a block\n";
+  }
+  append(text, use, described.present, most_threads);
+  append_in_flight(text, tile * static_cast<std::int64_t>(size_of(pass.source_type)), use, described.present);
 }
 
 /// The passes that a transform goes through. Of the workspace only the address is looked at.
@@ -160,7 +185,7 @@ std::string describe(const HadamardProblem& problem, int major) {
       } else if (const auto shared = as_shared_rows(pass)) {
         describe_shared_rows(text, pass, *shared, major);
       } else {
-        describe_any_pass(text, pass, major);
+        describe_columns(text, pass, major);
       }
     }
   });

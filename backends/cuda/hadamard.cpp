@@ -49,7 +49,8 @@ void run_pass(cudaStream_t stream, const Device& device, const Pass& pass) {
     return;
   }
   const std::int8_t* base = pass.m > 64 ? device_base_matrix(device, pass.m) : nullptr;
-  check(run_any_pass(stream, device, pass, base, nullptr), "hadamard: launching the pass kernel");
+  check(run_columns(stream, device, column_family(pass), pass, base, nullptr),
+        "hadamard: launching a kernel for columns");
 }
 
 }  // namespace

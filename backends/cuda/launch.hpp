@@ -22,6 +22,7 @@ struct RowProblem {
   double factor = 1.0;
   detail::SignVector in;
   detail::SignVector out;
+  bool widened = false;  ///< 16-bit x, float y: the first pass of a longer transform
 };
 
 /// Contiguous rows of m * 2^k points (`has_shared_rows(m)`) with signs and in any order.
@@ -41,12 +42,19 @@ struct KernelUse {
   int threads = 0;
   std::size_t shared_bytes = 0;
   int blocks_per_multiprocessor = 0;
+  int clusters = 0;  ///< on the card at a time, for kernels that run in clusters
 };
 
 /// Launches the tuned row kernel of `tuning(k)`; with `use` it launches nothing and says what it would take:
 /// without a driver, which is then the error returned, only the threads and the shared memory.
 template <class S>
 cudaError_t launch_rows(cudaStream_t stream, const Device& device, const RowProblem& problem, KernelUse* use);
+
+/// Launches tile_rows for widened rows of 2^widened_row_bits points of S, a 16-bit type.
+inline constexpr int widened_row_bits = 13;
+template <class S>
+cudaError_t launch_widened_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                                KernelUse* use);
 
 /// Launches shared_rows; `use` as above. The device must give a block shared_rows_bytes for one row.
 template <class S>
@@ -60,6 +68,43 @@ constexpr std::int64_t shared_rows_bytes(int bytes, int compute_bytes, std::int6
   const std::int64_t n = m << k;
   const std::int64_t word = 16 / bytes;
   return ((tile_rows * n + word - 1) / word * word + (m > 1 ? m * m : 0)) * compute_bytes + (n + 31) / 32 * 4;
+}
+
+/// Launches columns for a plain pass of at most 2^longest_columns points with m = 1 whose inner index is
+/// contiguous.
+inline constexpr int longest_columns = 12;
+
+/// Columns of a chunk of aligned columns: a 16-byte word of the compute type, or of storage while registers
+/// allow it.
+constexpr int column_chunk(std::size_t in, std::size_t out, std::size_t compute, int k) {
+  return in == 2 && out == 2 && k <= 3 ? 8 : 16 / static_cast<int>(compute);
+}
+
+template <class In, class Out>
+cudaError_t launch_columns(cudaStream_t stream, const Device& device, const detail::Pass& pass,
+                           KernelUse* use);
+
+/// Whether every group of `count` columns of the pass is side by side at a multiple of its size, in source
+/// and target, so that it is read and written as one word.
+bool has_aligned_columns(const detail::Pass& pass, int count);
+
+/// Launches packed_columns for a plain pass with m = 1 over an array without gaps, 16-byte aligned, whose
+/// outer indices have at most `most_packed_elements(compute bytes)` elements each.
+template <class In, class Out>
+cudaError_t launch_packed_columns(cudaStream_t stream, const Device& device, const detail::Pass& pass,
+                                  KernelUse* use);
+constexpr std::int64_t most_packed_elements(std::size_t compute_bytes) {
+  return (std::int64_t{192} << 10) / static_cast<std::int64_t>(compute_bytes);
+}
+/// Elements of its tile, for `outer` indices of `block` elements: 32 KiB of the compute type, if one index is
+/// not more, and a multiple of eight outer indices, whole 16-byte words of any type, if they are several.
+constexpr std::int64_t packed_tile_elements(std::int64_t block, std::int64_t outer,
+                                            std::size_t compute_bytes) {
+  const std::int64_t wanted = (std::int64_t{32} << 10) / static_cast<std::int64_t>(compute_bytes) / block;
+  const std::int64_t several = block % 8 == 0 ? wanted : wanted / 8 * 8;
+  const std::int64_t least = block % 8 == 0 ? 1 : 8;
+  const std::int64_t count = several < least ? least : several;
+  return (count < outer ? count : outer) * block;
 }
 
 /// Launches the kernel of one pass. `base` is the order-m matrix on the device for m > 64.

@@ -8,8 +8,9 @@
 
 namespace papillon::cuda {
 
-/// Raises a kernel's limit of shared memory once a device.
-template <auto Kernel>
+/// Raises a kernel's limit of shared memory, and with `LargeCluster` that of blocks in a cluster above what
+/// every card must offer, once a device.
+template <auto Kernel, bool LargeCluster = false>
 cudaError_t allow_shared_memory(const Device& device, int bytes) {
   static std::atomic<std::uint64_t> done{0};
   const std::uint64_t mask = device.index < 64 ? std::uint64_t{1} << device.index : 0;
@@ -18,6 +19,10 @@ cudaError_t allow_shared_memory(const Device& device, int bytes) {
   if (error == cudaSuccess) {
     error = cudaFuncSetAttribute(Kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                  cudaSharedmemCarveoutMaxShared);
+  }
+  if constexpr (LargeCluster) {
+    if (error == cudaSuccess)
+      error = cudaFuncSetAttribute(Kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   }
   if (error == cudaSuccess) done.fetch_or(mask, std::memory_order_relaxed);
   return error;
@@ -33,22 +38,39 @@ cudaError_t describe_kernel(int threads, std::size_t shared_bytes, KernelUse& us
                                                        shared_bytes);
 }
 
-template <auto Kernel, int Cluster = 1, class... Arguments>
-cudaError_t launch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes,
-                   Arguments... arguments) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream;
-  cudaLaunchAttribute cluster{};
-  if constexpr (Cluster > 1) {
+/// The configuration of a launch in clusters; it must not move, since it points into itself.
+struct ClusterLaunch {
+  ClusterLaunch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes, unsigned size) {
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    config.stream = stream;
+    if (size == 1) return;
     cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {Cluster, 1, 1};
+    cluster.val.clusterDim = {size, 1, 1};
     config.attrs = &cluster;
     config.numAttrs = 1;
   }
-  return cudaLaunchKernelEx(&config, Kernel, arguments...);
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute cluster{};
+};
+
+template <auto Kernel>
+cudaError_t describe_cluster_kernel(int threads, int shared_bytes, int size, KernelUse& use) {
+  const cudaError_t error = describe_kernel<Kernel>(threads, static_cast<std::size_t>(shared_bytes), use);
+  if (error != cudaSuccess) return error;
+  const ClusterLaunch launch(nullptr, size, threads, shared_bytes, static_cast<unsigned>(size));
+  return cudaOccupancyMaxActiveClusters(&use.clusters, Kernel, &launch.config);
+}
+
+template <auto Kernel, int Cluster = 1, class... Arguments>
+cudaError_t launch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes,
+                   Arguments... arguments) {
+  const ClusterLaunch launch(stream, blocks, threads, shared_bytes, Cluster);
+  return cudaLaunchKernelEx(&launch.config, Kernel, arguments...);
 }
 
 }  // namespace papillon::cuda

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "route.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <type_traits>
 
+#include "api.hpp"
+#include "tuning/passes.hpp"
 #include "tuning/sm_100.hpp"
 #include "tuning/sm_90.hpp"
 
@@ -24,7 +28,7 @@ bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(poin
 std::optional<RowProblem> contiguous_rows(const Pass& pass) {
   const Fold& fold = pass.fold;
   const bool ordered = pass.ordering != Ordering::natural;
-  if (pass.source_type != pass.target_type || fold.inner.extent != 1 || fold.outer_rank > 1) return {};
+  if (fold.inner.extent != 1 || fold.outer_rank > 1) return {};
   if (fold.axis.x_stride != 1 || (ordered ? pass.place_stride : fold.axis.y_stride) != 1) return {};
   if (ordered && pass.length() != std::int64_t{1} << pass.ordering_bits) return {};
   if (!pass.plain() && fold.axis.position_step != 1) return {};
@@ -79,6 +83,29 @@ cudaError_t for_scalar(ScalarType scalar, const Launch& launch) {
   }
 }
 
+/// Whether the current device, if there is one, has room for the clusters that rows of 2^k `scalar`s take;
+/// part of a card may not. Asked once.
+bool clusters_fit(ScalarType scalar, int k) {
+  enum : std::uint8_t { unknown, yes, no };
+  static std::atomic<std::uint8_t> known[64][8][4];
+  if (!why_unavailable().empty()) return true;
+  const Device& device = current_device();
+  const auto look_up = [&] {
+    RowProblem rows;
+    rows.k = k;
+    KernelUse use;
+    const bool fit = run_rows(nullptr, device, scalar, rows, &use) == cudaSuccess && use.clusters > 0;
+    cudaGetLastError();
+    return fit;
+  };
+  const auto type = static_cast<std::size_t>(scalar);
+  if (device.index >= 64 || type >= 8) return look_up();
+  auto& answer = known[device.index][type][k & 3];
+  if (answer.load(std::memory_order_relaxed) == unknown)
+    answer.store(look_up() ? yes : no, std::memory_order_relaxed);
+  return answer.load(std::memory_order_relaxed) == yes;
+}
+
 }  // namespace
 
 RowTuning tuning_of(ScalarType scalar, int k, int major) {
@@ -89,23 +116,28 @@ RowTuning tuning_of(ScalarType scalar, int k, int major) {
 std::optional<RowProblem> as_rows(const Pass& pass) {
   if (pass.m != 1 || pass.ordering != Ordering::natural) return {};
   if (pass.source_type == ScalarType::int64 || pass.bits < 1) return {};
-  const auto rows = contiguous_rows(pass);
+  auto rows = contiguous_rows(pass);
   if (!rows) return {};
+  rows->widened = pass.source_type != pass.target_type;
+  const bool narrow_source = size_of(pass.source_type) < size_of(pass.target_type);
+  if (rows->widened && (!narrow_source || pass.bits != widened_row_bits)) return {};
   const std::int64_t n = pass.length();
   const RowTuning tuning = tuning_of(pass.source_type, pass.bits);
   if (tuning.family == Family::pass) return {};
+  if (tuning.family == Family::cluster && !clusters_fit(pass.source_type, pass.bits)) return {};
   const auto bytes = static_cast<std::int64_t>(size_of(pass.source_type));
   const bool dense = rows->x_stride == n && rows->y_stride == n;
   const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);
   if (several && !dense) return {};
   if (!aligned(pass.source) || !aligned(pass.target)) return {};
   if (!aligned(pass.in.values) || !aligned(pass.out.values)) return {};
-  if (!dense && (rows->x_stride * bytes % 16 != 0 || rows->y_stride * bytes % 16 != 0)) return {};
+  const auto target_bytes = static_cast<std::int64_t>(size_of(pass.target_type));
+  if (!dense && (rows->x_stride * bytes % 16 != 0 || rows->y_stride * target_bytes % 16 != 0)) return {};
   return rows;
 }
 
 std::optional<SharedRowProblem> as_shared_rows(const Pass& pass) {
-  if (!has_shared_rows(pass.m)) return {};
+  if (!has_shared_rows(pass.m) || pass.source_type != pass.target_type) return {};
   const auto rows = contiguous_rows(pass);
   if (!rows) return {};
   const ScalarType scalar = pass.source_type;
@@ -116,6 +148,44 @@ std::optional<SharedRowProblem> as_shared_rows(const Pass& pass) {
   return SharedRowProblem{*rows, pass.m, pass.transpose, pass.ordering};
 }
 
+bool has_aligned_columns(const Pass& pass, int count) {
+  const Fold& fold = pass.fold;
+  const auto multiple = [&](std::int64_t x, std::int64_t y) { return x % count == 0 && y % count == 0; };
+  const auto starts_aligned = [&](const void* pointer, ScalarType type) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % (static_cast<std::size_t>(count) * size_of(type)) == 0;
+  };
+  if (fold.inner.extent % count != 0 || !multiple(fold.axis.x_stride, fold.axis.y_stride)) return false;
+  for (int d = 0; d < fold.outer_rank; ++d) {
+    if (!multiple(fold.outer[d].x_stride, fold.outer[d].y_stride)) return false;
+  }
+  return starts_aligned(pass.source, pass.source_type) && starts_aligned(pass.target, pass.target_type);
+}
+
+Family column_family(const Pass& pass) {
+  constexpr std::int64_t fewest = 8;         // columns that are worth lanes side by side, aligned or not
+  constexpr std::int64_t sector_bytes = 32;  // that memory moves at least
+  const Fold& fold = pass.fold;
+  const std::int64_t inner = fold.inner.extent;
+  if (pass.m != 1 || !pass.plain() || pass.bits < 1) return Family::pass;
+  if (fold.inner.x_stride != 1 || fold.inner.y_stride != 1) return Family::pass;
+  const std::size_t value = size_of(compute_scalar(pass.source_type));
+  const std::size_t storage = std::min(size_of(pass.source_type), size_of(pass.target_type));
+  const int chunk = column_chunk(size_of(pass.source_type), size_of(pass.target_type), value, pass.bits);
+  const bool short_enough = pass.bits <= longest_columns;
+  const bool chunks = short_enough && has_aligned_columns(pass, chunk);
+  if (chunks && inner * static_cast<std::int64_t>(storage) >= sector_bytes) return Family::columns;
+  const std::int64_t block = pass.length() * inner;
+  const bool dense = fold.axis.x_stride == inner && fold.axis.y_stride == inner &&
+                     (fold.outer_rank == 0 || (fold.outer_rank == 1 && fold.outer[0].x_stride == block &&
+                                               fold.outer[0].y_stride == block));
+  if (dense && aligned(pass.source) && aligned(pass.target)) {
+    const std::int64_t tile = packed_tile_elements(block, fold.outer_count(), value);
+    const std::int64_t most = most_packed_elements(value);
+    if (tile <= (inner < fewest ? most : most / 3)) return Family::packed;
+  }
+  return chunks || (short_enough && inner >= fewest) ? Family::columns : Family::pass;
+}
+
 detail::Plan plan_of(const HadamardProblem& step) {
   const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(step.scalar));
   detail::Plan plan;
@@ -123,14 +193,19 @@ detail::Plan plan_of(const HadamardProblem& step) {
     const detail::AxisTransform& axis = step.axes[a];
     const Fold fold = fold_of_axis(step, a);
     const Schedule whole = one_pass(step, axis, fold);
-    bool fits = axis.index.extent <= largest_tile / value;
+    // Two fast passes over columns beat one slow one.
+    const bool long_columns = axis.m == 1 && fold.inner.extent > 1 && axis.log2_power > most_column_bits &&
+                              step.ordering == Ordering::natural;
+    bool fits = axis.index.extent <= largest_tile / value && !long_columns;
     if (!fits && step.axes.size() == 1) {
       fits = as_rows(make_pass(step, axis, whole, 0, fold, {step.x, step.scalar, step.y, step.scalar}))
                  .has_value();
     }
-    plan.push_back(fits ? whole
-                        : make_schedule(Architecture::device, step.scalar, axis.m, axis.log2_power,
-                                        fold.outer_count(), fold.inner.extent));
+    plan.add([&] {
+      return fits
+                 ? whole
+                 : pass_schedule(step.scalar, axis.m, axis.log2_power, fold.outer_count(), fold.inner.extent);
+    });
   }
   return plan;
 }
@@ -140,6 +215,9 @@ cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scala
   return for_scalar(scalar, [&]<class S>(std::type_identity<S>) {
     if constexpr (std::is_same_v<S, std::int64_t>) {
       return cudaErrorInvalidValue;  // see as_rows
+    } else if (rows.widened) {
+      if constexpr (sizeof(S) == 2) return launch_widened_rows<S>(stream, device, rows, use);
+      return cudaErrorInvalidValue;
     } else {
       return launch_rows<S>(stream, device, rows, use);
     }
@@ -153,10 +231,13 @@ cudaError_t run_shared_rows(cudaStream_t stream, const Device& device, ScalarTyp
   });
 }
 
-cudaError_t run_any_pass(cudaStream_t stream, const Device& device, const Pass& pass, const std::int8_t* base,
-                         KernelUse* use) {
-  return detail::visit_storage(
-      pass, [&]<class In, class Out>() { return launch_pass<In, Out>(stream, device, pass, base, use); });
+cudaError_t run_columns(cudaStream_t stream, const Device& device, Family family, const Pass& pass,
+                        const std::int8_t* base, KernelUse* use) {
+  return detail::visit_storage(pass, [&]<class In, class Out>() {
+    if (family == Family::columns) return launch_columns<In, Out>(stream, device, pass, use);
+    if (family == Family::packed) return launch_packed_columns<In, Out>(stream, device, pass, use);
+    return launch_pass<In, Out>(stream, device, pass, base, use);
+  });
 }
 
 }  // namespace papillon::cuda

@@ -21,8 +21,12 @@ std::optional<RowProblem> as_rows(const detail::Pass& pass);
 /// The pass as one for shared_rows, if a row of it fits the shared memory of a block.
 std::optional<SharedRowProblem> as_shared_rows(const detail::Pass& pass);
 
-/// The schedules of a step's axes: one pass where some kernel takes the whole axis, else those of the generic
-/// layer.
+/// The kernel for a pass that is no row problem: columns or packed_columns if it is plain, has m = 1 and
+/// contiguous inner indices, else pass.
+Family column_family(const detail::Pass& pass);
+
+/// The schedules of a step's axes: one pass where some kernel takes the whole axis, else those of
+/// tuning/passes.hpp.
 detail::Plan plan_of(const detail::HadamardProblem& step);
 
 /// Launch the kernel of a family for a pass that it takes; `use` as in launch.hpp.
@@ -30,7 +34,8 @@ cudaError_t run_rows(cudaStream_t stream, const Device& device, ScalarType scala
                      KernelUse* use);
 cudaError_t run_shared_rows(cudaStream_t stream, const Device& device, ScalarType scalar,
                             const SharedRowProblem& rows, KernelUse* use);
-cudaError_t run_any_pass(cudaStream_t stream, const Device& device, const detail::Pass& pass,
-                         const std::int8_t* base, KernelUse* use);
+/// Of columns, packed_columns or pass; `base` as for launch_pass.
+cudaError_t run_columns(cudaStream_t stream, const Device& device, Family family, const detail::Pass& pass,
+                        const std::int8_t* base, KernelUse* use);
 
 }  // namespace papillon::cuda

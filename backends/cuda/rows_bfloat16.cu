@@ -3,4 +3,6 @@
 
 namespace papillon::cuda {
 template cudaError_t launch_rows<bfloat16>(cudaStream_t, const Device&, const RowProblem&, KernelUse*);
+template cudaError_t launch_widened_rows<bfloat16>(cudaStream_t, const Device&, const RowProblem&,
+                                                   KernelUse*);
 }  // namespace papillon::cuda

@@ -3,4 +3,5 @@
 
 namespace papillon::cuda {
 template cudaError_t launch_rows<half>(cudaStream_t, const Device&, const RowProblem&, KernelUse*);
+template cudaError_t launch_widened_rows<half>(cudaStream_t, const Device&, const RowProblem&, KernelUse*);
 }  // namespace papillon::cuda

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cluster_rows.cuh"
 #include "kernels/few_rows.cuh"
 #include "kernels/lane_rows.cuh"
 #include "kernels/tile_rows.cuh"
@@ -42,11 +43,11 @@ cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, Ker
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed>
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed, class Out = S>
 cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks, Signed>;
+  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks, Signed, Out>;
   constexpr int threads = 32 * Shape::warps * Teams;
   constexpr int bytes = Teams * Shape::bytes;
   if (use != nullptr) *use = {0, threads, bytes, 0};
@@ -63,7 +64,7 @@ cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const Ro
     const std::int64_t y_stride = problem.y_stride * tile_row_count;
     const cudaError_t launched = launch<kernel, 1 << Split>(
         stream, (count + Teams - 1) / Teams << Split, threads, bytes,
-        static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
+        static_cast<const S*>(problem.x) + first * x_stride, static_cast<Out*>(problem.y) + first * y_stride,
         count, (problem.rows << LogN) - first * Shape::elements, x_stride, y_stride,
         static_cast<compute_type<S>>(problem.factor), row_signs(problem));
     if (launched != cudaSuccess) return launched;
@@ -90,16 +91,37 @@ cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, co
                         static_cast<compute_type<S>>(problem.factor), row_signs(problem));
 }
 
+template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed>
+cudaError_t launch_cluster_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                                KernelUse* use) {
+  using Shape = TileShape<S, CellBits>;
+  constexpr auto kernel = &cluster_rows<S, LogN, CellBits, Split, MinBlocks, Signed>;
+  constexpr int threads = 32 * Shape::warps;
+  if (use != nullptr) *use = {0, threads, Shape::bytes, 0, 0};
+  const cudaError_t error = allow_shared_memory<kernel, (Split > 3)>(device, Shape::bytes);
+  if (error != cudaSuccess) return error;
+  if (use != nullptr) return describe_cluster_kernel<kernel>(threads, Shape::bytes, 1 << Split, *use);
+  // A grid has at most 2^31 - 1 blocks.
+  constexpr std::int64_t most = std::int64_t{1} << 26;
+  for (std::int64_t first = 0; first < problem.rows; first += most) {
+    const cudaError_t launched = launch<kernel, 1 << Split>(
+        stream, std::min(problem.rows - first, most) << Split, threads, Shape::bytes,
+        static_cast<const S*>(problem.x) + first * problem.x_stride,
+        static_cast<S*>(problem.y) + first * problem.y_stride, problem.x_stride, problem.y_stride,
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
+    if (launched != cudaSuccess) return launched;
+  }
+  return cudaSuccess;
+}
+
 template <class S, int LogN>
 cudaError_t launch_few_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
   constexpr auto kernel = &few_rows<S, LogN>;
   constexpr int threads = 1 << (LogN - 3);
-  if (use != nullptr) {
-    const cudaError_t error = describe_kernel<kernel>(threads, 0, *use);
-    use->shared_bytes = sizeof(compute_type<S>) << LogN;
-    return error;
-  }
-  return launch<kernel>(stream, problem.rows, threads, 0, static_cast<const S*>(problem.x),
+  constexpr int bytes = static_cast<int>(sizeof(compute_type<S>)) << LogN;
+  static_assert(bytes <= 48 << 10);  // what a block may have without asking
+  if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
+  return launch<kernel>(stream, problem.rows, threads, bytes, static_cast<const S*>(problem.x),
                         static_cast<S*>(problem.y), problem.x_stride, problem.y_stride,
                         static_cast<compute_type<S>>(problem.factor));
 }
@@ -116,12 +138,28 @@ cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const R
     return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads, Signed>(stream, problem, use);
   } else if constexpr (t.family == Family::persistent) {
     return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed>(stream, device, problem, use);
+  } else if constexpr (t.family == Family::cluster) {
+    return launch_cluster_rows<S, K, t.cell_bits, t.split, t.min_blocks, Signed>(stream, device, problem,
+                                                                                 use);
   } else if constexpr (t.family == Family::tile) {
     return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks, Signed>(stream, device,
                                                                                        problem, use);
   } else {
     return cudaErrorInvalidValue;  // the caller asks the tuning first
   }
+}
+
+template <class S>
+cudaError_t launch_widened_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                                KernelUse* use) {
+  constexpr int k = widened_row_bits;
+  constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), k);
+  static_assert(t.family == Family::tile && t.split == 0);
+  const auto launch = [&]<bool Signed>(std::bool_constant<Signed>) {
+    return launch_tile_rows<S, k, t.cell_bits, 0, t.teams, t.min_blocks, Signed, float>(stream, device,
+                                                                                        problem, use);
+  };
+  return problem.in.any() || problem.out.any() ? launch(std::true_type{}) : launch(std::false_type{});
 }
 
 template <class S, int... K>
@@ -140,7 +178,7 @@ cudaError_t launch_by_length(cudaStream_t stream, const Device& device, const Ro
 template <class S>
 cudaError_t launch_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                         KernelUse* use) {
-  return launch_by_length<S>(stream, device, problem, use, std::make_integer_sequence<int, 15>{});
+  return launch_by_length<S>(stream, device, problem, use, std::make_integer_sequence<int, 19>{});
 }
 
 }  // namespace papillon::cuda

@@ -79,6 +79,7 @@ struct Bench {
   void* z = nullptr;
   std::size_t capacity = 0;
   int replays = 11;
+  papillon::Workspace workspace;
 
   explicit Bench(std::size_t bytes) : capacity(bytes) {
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -87,6 +88,8 @@ struct Bench {
     require(cudaMalloc(&x, bytes));
     require(cudaMalloc(&y, bytes));
     require(cudaMalloc(&z, bytes));
+    workspace.bytes = bytes;
+    require(cudaMalloc(&workspace.data, bytes));
   }
 
   /// Microseconds of one call: the median of replays of a graph of `repeats` calls.
@@ -123,15 +126,15 @@ struct Bench {
     return best;
   }
 
-  void transform(const Type& type, void* target, std::int64_t rows, std::int64_t n, double scale,
-                 const Variant& variant = {}) {
+  /// x as (rows, n, inner), transformed along n.
+  void transform(const Type& type, void* target, std::int64_t rows, std::int64_t n, std::int64_t inner,
+                 double scale, const Variant& variant) {
     const auto shift = static_cast<std::ptrdiff_t>(variant.shift * papillon::size_of(type.scalar));
     const papillon::ConstTensorDescriptor source{
-        static_cast<const char*>(x) + shift, type.scalar, 2, {rows, n}, {n, 1}};
+        static_cast<const char*>(x) + shift, type.scalar, 3, {rows, n, inner}, {n * inner, inner, 1}};
     const papillon::TensorDescriptor result{
-        static_cast<char*>(target) + shift, type.scalar, 2, {rows, n}, {n, 1}};
-    papillon::HadamardOptions options;
-    options.scale = scale;
+        static_cast<char*>(target) + shift, type.scalar, 3, {rows, n, inner}, {n * inner, inner, 1}};
+    papillon::HadamardOptions options{.scale = scale, .axis = 1, .workspace = workspace};
     options.ordering = variant.ordering;
     options.signs = variant.signs;
     papillon::hadamard(stream, source, result, options);
@@ -180,17 +183,19 @@ struct Bench {
 
   /// One problem: the copy, ours, and every peer that offers it.
   json measure(const char* table, const Type& type, std::int64_t rows, std::int64_t n, int repeats,
-               const std::vector<Peer>& peers, const Variant& variant = {}) {
-    const std::size_t bytes = static_cast<std::size_t>(rows * n) * papillon::size_of(type.scalar);
+               const std::vector<Peer>& peers, const Variant& variant = {}, std::int64_t inner = 1) {
+    const std::size_t bytes = static_cast<std::size_t>(rows * n * inner) * papillon::size_of(type.scalar);
     const double scale = type.dtype == 4 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(n));
     const double copy = fastest_copy((bytes + 15) / 16 * 16, repeats);
-    const double ours = time(repeats, [&] { transform(type, y, rows, n, scale, variant); });
-    std::printf("%-7s %-5s n %6lld rows %10lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table, type.name,
-                static_cast<long long>(n), static_cast<long long>(rows), copy, ours, copy / ours);
+    const double ours = time(repeats, [&] { transform(type, y, rows, n, inner, scale, variant); });
+    std::printf("%-7s %-5s n %8lld rows %10lld inner %4lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table,
+                type.name, static_cast<long long>(n), static_cast<long long>(rows),
+                static_cast<long long>(inner), copy, ours, copy / ours);
     if (std::strcmp(variant.name, "plain") != 0) std::printf("  %s", variant.name);
     json line = {{"table", table},      {"scalar", type.name},  {"n", n},
                  {"rows", rows},        {"bytes", bytes},       {"copy_us", copy},
-                 {"papillon_us", ours}, {"ratio", copy / ours}, {"variant", variant.name}};
+                 {"papillon_us", ours}, {"ratio", copy / ours}, {"variant", variant.name},
+                 {"inner", inner}};
     for (const Peer& peer : peers) {
       const auto call = [&] {
         return peer.run(x, z, static_cast<long>(rows), static_cast<int>(n), type.dtype,
@@ -217,7 +222,7 @@ int main(int argc, char** argv) try {
   CLI::App app{"Papillon's GPU benchmark"};
   std::vector<std::string> plugins;
   std::vector<std::string> scalars;
-  std::vector<std::string> tables{"cold", "hot", "batch", "orders", "options"};
+  std::vector<std::string> tables{"cold", "hot", "batch", "orders", "options", "long", "columns"};
   std::string json_path;
   int log2_elements = 28;
   int first_k = 1;
@@ -228,7 +233,7 @@ int main(int argc, char** argv) try {
   app.add_option(
       "--table", tables,
       "cold (2^28 elements), hot (D = 128 bf16), batch (f32, 128 rows), orders (m 2^k), options (signs, "
-      "orderings, rows that are not aligned)");
+      "orderings, rows that are not aligned), long (n from 2^16), columns (other axes than the last)");
   app.add_option("--json", json_path, "file to write");
   app.add_option("--log2-elements", log2_elements, "of the cold table");
   app.add_option("--first", first_k, "log2 of the smallest n");
@@ -288,6 +293,22 @@ int main(int argc, char** argv) try {
           result["lines"].push_back(bench.measure("options", type, elements / n - 1, n, 2, {}, variant));
         }
       }
+    }
+    if (wanted(tables, "long")) {
+      // 128 rows of 2^16 in the cache, as far as they fit, then all elements at every length.
+      result["lines"].push_back(bench.measure("long", type, 128, 1 << 16, 20, peers));
+      for (int k = 16; k <= log2_elements; k += k < 20 ? 1 : 2)
+        result["lines"].push_back(bench.measure("long", type, std::int64_t{1} << (log2_elements - k),
+                                                std::int64_t{1} << k, 2, peers));
+    }
+    if (wanted(tables, "columns")) {
+      for (const std::int64_t n : {2, 8, 32, 128, 1024, 4096})
+        for (const std::int64_t inner : {1, 3, 8, 16, 64, 1024})
+          result["lines"].push_back(
+              bench.measure("columns", type, elements / (n * inner), n, 2, {}, {}, inner));
+      // All of one axis, beside the same transform of the other one.
+      result["lines"].push_back(bench.measure("columns", type, 1, 65536, 2, {}, {}, 1024));
+      result["lines"].push_back(bench.measure("columns", type, 1024, 65536, 2, {}));
     }
   }
   if (!json_path.empty()) std::ofstream(json_path) << result.dump(1) << "\n";

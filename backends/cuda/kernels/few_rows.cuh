@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(1 << (LogN - 3), 1)
   constexpr int threads = 1 << (LogN - 3);
   constexpr int vector = 16 / static_cast<int>(sizeof(C));
   static_assert(LogN > word_bits + 5 && threads >= 32);
-  __shared__ __align__(16) C row[1 << LogN];
+  extern __shared__ __align__(1024) unsigned char shared[];
+  C* row = reinterpret_cast<C*>(shared);
   const int thread = static_cast<int>(threadIdx.x);
   x += blockIdx.x * x_stride;
   y += blockIdx.x * y_stride;

@@ -132,23 +132,21 @@ class TileSigns {
   static constexpr int count = 32 * P;  // positions of a mask
 
  public:
-  /// `first` is the position of the tile's first element in its row. With `split`, lane i keeps what cell
-  /// i mod 16 of the 16 kept ones needs in half i / 16 of the row.
-  __device__ __forceinline__ TileSigns(const RowSigns& signs, int warp, int lane, int first, bool split,
-                                       int kept) {
+  /// `first` is the position of the tile's first element in its row, `store` that of the first element of the
+  /// block's store whose signs this lane keeps, for lane 0 of warp 0.
+  __device__ __forceinline__ TileSigns(const RowSigns& signs, int warp, int lane, int first, int store) {
     if constexpr (Signed) {
       on_output_ = signs.on_output;
-      int position = first + warp * Shape::slice_elements + lane * count;
-      if (on_output_) {
-        if (split) {
-          position = Layout::place(kept + (lane & 15)) + warp * count + (lane >> 4) * Shape::elements;
-        } else {
-          position =
-              Layout::place(lane % Layout::count) + (warp * Layout::cells + lane / Layout::count) * count;
-        }
-      }
+      const int position = on_output_ ? store + (warp * Layout::cells + lane / Layout::count) * count
+                                      : first + warp * Shape::slice_elements + lane * count;
       mask_ = sign_mask<count>(signs.vector, position & ((1 << LogN) - 1));
     }
+  }
+  /// Where lane i keeps the signs of store i of a tile; with two halves of a row, those of cell i mod 16 of
+  /// the 16 cells from `kept` on, in half i / 16.
+  __device__ static constexpr int kept_store(int lane) { return Layout::place(lane % Layout::count); }
+  __device__ static constexpr int kept_store(int lane, int kept) {
+    return Layout::place(kept + (lane & 15)) + (lane >> 4) * Shape::elements;
   }
 
   __device__ __forceinline__ void on_input(ThreadCells<S>& cells) const {
@@ -257,8 +255,8 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
 
 /// The scale, the sign, one rounding, and store `i` of a thread; `target` is the thread's first cell, `marks`
 /// the signs.
-template <class S, int CellBits, bool Signed>
-__device__ __forceinline__ void store_cells(S* target, int i, const compute_type<S>* values,
+template <class S, int CellBits, bool Signed, class Out = S>
+__device__ __forceinline__ void store_cells(Out* target, int i, const compute_type<S>* values,
                                             compute_type<S> scale, std::uint32_t marks, int half,
                                             std::int64_t valid) {
   using C = compute_type<S>;
@@ -271,7 +269,10 @@ __device__ __forceinline__ void store_cells(S* target, int i, const compute_type
     v[j] = product(values[j], scale);
     if constexpr (Signed) v[j] = with_sign(v[j], marks, j);
   }
-  if constexpr (sizeof(S) == 2 && Layout::cells == 2) {
+  if constexpr (sizeof(Out) != sizeof(S)) {
+    static_assert(Layout::values == 4);
+    __stcs(reinterpret_cast<uint4*>(target + place), pack<C>(v));
+  } else if constexpr (sizeof(S) == 2 && Layout::cells == 2) {
     __stcs(reinterpret_cast<uint2*>(target + place),
            make_uint2(pack_pair<S>(v[0], v[1]), pack_pair<S>(v[2], v[3])));
   } else if constexpr (sizeof(S) == 2) {
@@ -326,15 +327,18 @@ __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const 
 /// exchanges and stores, and the multiprocessors, which do not all get the same share of the bandwidth, draw
 /// as many as they manage. Persistent blocks with the next tiles on their way were slower at most lengths
 /// (docs/kernels-h200.md).
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed>
+///
+/// `Out` is S, or float for the first pass of a longer 16-bit transform, whose sums stay in float.
+template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed, class Out = S>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks)
-    tile_rows(const S* x, S* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
+    tile_rows(const S* x, Out* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
               std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
   using Shape = TileShape<S, CellBits>;
   constexpr int P = Shape::values_per_cell;
   constexpr int warps = Shape::warps;
   constexpr bool block_wide = CellBits > 10;
   static_assert(!block_wide || Teams == 1);
+  static_assert(Split == 0 || std::is_same_v<S, Out>);
   static_assert(Split == 0 || (block_wide && LogN == CellBits + Shape::value_bits + 1));
   constexpr bool partial = LogN < CellBits + Shape::value_bits;  // the last tile may hold fewer rows
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -358,19 +362,20 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
   const auto input_read = [] {
     if constexpr (!Shape::dense) __syncwarp();  // a dense row is overwritten by the thread that read it
   };
-  const TileSigns<S, LogN, CellBits, Signed> signs(row_signs, warp, lane,
-                                                   static_cast<int>(rank) * Shape::elements, Split == 1,
-                                                   static_cast<int>(rank) * 16);
+  using Signs = TileSigns<S, LogN, CellBits, Signed>;
+  const Signs signs(
+      row_signs, warp, lane, static_cast<int>(rank) * Shape::elements,
+      Split == 1 ? Signs::kept_store(lane, static_cast<int>(rank) * 16) : Signs::kept_store(lane));
   transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, signs, input_read,
                                     [] { __syncthreads(); });
   using Layout = StoreLayout<S, CellBits>;
-  S* target = y + tile * y_stride + Layout::first(warp, lane);
+  Out* target = y + tile * y_stride + Layout::first(warp, lane);
   const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
   if constexpr (Split == 0) {
 #pragma unroll
     for (int i = 0; i < Layout::count; ++i) {
-      store_cells<S, CellBits, Signed>(target, i, cells.values + i * Layout::values, scale,
-                                       signs.of_store(i, lane), 0, valid);
+      store_cells<S, CellBits, Signed, Out>(target, i, cells.values + i * Layout::values, scale,
+                                            signs.of_store(i, lane), 0, valid);
     }
   } else {
     // The highest bit: each block gives the cells of one half to the other, and finishes the pairs of its own
@@ -423,7 +428,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
   copy_slice<S, CellBits, false>(input, source, 0, lane);
   for (std::int64_t row = first; row < end; ++row) {
     // Made anew for each row: there is no register to keep them in.
-    const TileSigns<S, LogN, CellBits, Signed> signs(row_signs, warp, lane, 0, false, 0);
+    using Signs = TileSigns<S, LogN, CellBits, Signed>;
+    const Signs signs(row_signs, warp, lane, 0, Signs::kept_store(lane));
     ThreadCells<S> cells;
     const auto input_read = [&] {
       __syncwarp();

@@ -21,4 +21,6 @@ constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64
   return sm_90::shared_tuning(compute_bytes, m, k, rows);
 }
 
+constexpr ColumnTuning column_tuning(int bytes, int k) { return sm_90::column_tuning(bytes, k); }
+
 }  // namespace papillon::cuda::sm_100

@@ -35,7 +35,16 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
     if (bytes == 4 && k == 10) t.threads = 32;
     return t;
   }
-  if (cells > (compute_bytes == 8 ? 15 : 14)) return {};
+  // Beyond: blocks of 64 KiB of the compute type while eight of them hold a row, then of 128 KiB. A cluster
+  // of sixteen blocks pays for 16-bit types only, which move three times the bytes in two passes. Not
+  // measured.
+  const int longest = bytes == 2 ? 18 : bytes == 4 ? 17 : 17;  // cells
+  if (cells > (compute_bytes == 8 ? 15 : 14)) {
+    if (cells > longest) return {};
+    const int cell_bits = cells <= 16 && compute_bytes == 4 ? 13 : 14;
+    const int blocks = 512 >> (cell_bits - 5);
+    return {Family::cluster, 0, 1, 1 << (cell_bits - 5), cell_bits, cells - cell_bits, 1, blocks, 1, card};
+  }
   const int split = cells == 15 ? 1 : 0;
   RowTuning t{Family::tile, 0, 1, 128, cells < 10 ? 10 : cells - split, split, 1, 1, 1, card};
   const int warps = 1 << (t.cell_bits - 10);
@@ -74,6 +83,20 @@ constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64
   int threads = 64;
   while (threads < most && threads * 2 <= work) threads *= 2;
   return {static_cast<int>(tile_rows), threads};
+}
+
+/// Columns of 2^k points stored in `bytes`, for kernels/columns.cuh, k from 1 to 12. Pure. Not measured yet.
+constexpr ColumnTuning column_tuning(int bytes, int k) {
+  if (k <= 5) return {7, k == 5 ? 2 : 4};  // no shared memory: 128 chunks a block
+  // A tile of 32 KiB, or more where rows of it would be narrower than 32 bytes of storage (from 2^11 points
+  // on the most that leaves two blocks a multiprocessor, at 2^12 the most there is).
+  const int narrow = bytes == 2 ? 1 : 0;
+  int chunk_bits = 11 - k;
+  if (k >= 9) chunk_bits = 12 - k;
+  if (k >= 11) chunk_bits = 1 + narrow;
+  if (k == 12) chunk_bits = 1;
+  const int threads = 1 << (chunk_bits + k - 4);
+  return {chunk_bits, 512 / threads};
 }
 
 }  // namespace papillon::cuda::sm_90

@@ -27,4 +27,10 @@ __device__ __forceinline__ void cluster_store(std::uint32_t address, uint2 value
                : "memory");
 }
 
+__device__ __forceinline__ void cluster_store(std::uint32_t address, const uint4& value) {
+  asm volatile("st.shared::cluster.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(value.x), "r"(value.y),
+               "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
 }  // namespace papillon::cuda::ptx
