@@ -36,6 +36,9 @@ struct SharedRowProblem {
 /// Whether shared_rows has a kernel for this m: 1, or four times an odd number, up to 60.
 constexpr bool has_shared_rows(std::int64_t m) { return m == 1 || (m >= 12 && m <= 60 && m % 8 == 4); }
 
+/// Bits of the longest rows that a row kernel takes, in a cluster.
+inline constexpr int longest_cluster_rows = 19;
+
 /// What a launch takes: printed by `explain`, and read by tests.
 struct KernelUse {
   int registers = 0;

@@ -196,16 +196,28 @@ detail::Plan plan_of(const HadamardProblem& step) {
     // Two fast passes over columns beat one slow one.
     const bool long_columns = axis.m == 1 && fold.inner.extent > 1 && axis.log2_power > most_column_bits &&
                               step.ordering == Ordering::natural;
-    bool fits = axis.index.extent <= largest_tile / value && !long_columns;
-    if (!fits && step.axes.size() == 1) {
-      fits = as_rows(make_pass(step, axis, whole, 0, fold, {step.x, step.scalar, step.y, step.scalar}))
-                 .has_value();
+    const int k = axis.log2_power;
+    const detail::PassEnds ends{step.x, step.scalar, step.y, step.scalar};
+    const auto starts_with_rows = [&](const Schedule& schedule) {
+      return step.axes.size() == 1 && as_rows(make_pass(step, axis, schedule, 0, fold, ends)).has_value();
+    };
+    if ((axis.index.extent <= largest_tile / value && !long_columns) || starts_with_rows(whole)) {
+      plan.push_back(whole);
+      continue;
     }
-    plan.add([&] {
-      return fits
-                 ? whole
-                 : pass_schedule(step.scalar, axis.m, axis.log2_power, fold.outer_count(), fold.inner.extent);
-    });
+    const auto cut = [&](int row_bits) {
+      return pass_schedule(step.scalar, axis.m, k, fold.outer_count(), fold.inner.extent, row_bits);
+    };
+    // Longer rows, up to those of a cluster, where they spare a pass of columns.
+    const int usual = first_row_bits(step.scalar, k);
+    const int longer = k - most_column_bits;
+    const bool narrow = size_of(step.scalar) < detail::compute_bytes_of(step.scalar);
+    if (longer > usual && longer <= longest_cluster_rows && !narrow && fold.inner.extent == 1 &&
+        starts_with_rows(cut(longer))) {
+      plan.push_back(cut(longer));
+    } else {
+      plan.push_back(cut(usual));
+    }
   }
   return plan;
 }

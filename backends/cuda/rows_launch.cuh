@@ -178,7 +178,8 @@ cudaError_t launch_by_length(cudaStream_t stream, const Device& device, const Ro
 template <class S>
 cudaError_t launch_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                         KernelUse* use) {
-  return launch_by_length<S>(stream, device, problem, use, std::make_integer_sequence<int, 19>{});
+  return launch_by_length<S>(stream, device, problem, use,
+                             std::make_integer_sequence<int, longest_cluster_rows>{});
 }
 
 }  // namespace papillon::cuda

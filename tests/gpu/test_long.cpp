@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cuda/api.hpp"
 #include "gpu_case.hpp"
 #include "papillon/cuda.hpp"
 
@@ -143,6 +144,28 @@ TEST_CASE("large: rows of 2^24 to 2^30, and 2^32 of a 16-bit type") {
   Case narrow{.type = ScalarType::bfloat16, .extents = {std::int64_t{1} << 32}, .in_place = true};
   narrow.options = {.norm = Normalization::ortho, .intermediate = Intermediate::storage};
   REQUIRE(compare(narrow) == "");
+}
+
+TEST_CASE("passes of long transforms" * doctest::test_suite("reduced")) {
+  // Of the pointers only the addresses are looked at.
+  alignas(256) static unsigned char memory[512];
+  const auto passes = [&](ScalarType type, std::int64_t n, std::int64_t inner, int shift,
+                          Intermediate intermediate) {
+    const TensorDescriptor array{memory + shift, type, 3, {4, n, inner}, {n * inner, inner, 1}};
+    const HadamardOptions options{.axis = 1, .intermediate = intermediate};
+    return cuda::traffic(detail::make_hadamard_problem(array, array, options, false)).passes;
+  };
+  constexpr auto compute = Intermediate::compute;
+  for (int k = 1; k <= 33; ++k) {
+    const std::int64_t n = std::int64_t{1} << k;
+    CAPTURE(k);
+    CHECK(passes(ScalarType::float32, n, 1, 0, compute) == (k <= 18 ? 1 : k <= 30 ? 2 : 3));
+    CHECK(passes(ScalarType::float64, n, 1, 0, compute) == (k <= 17 ? 1 : k <= 29 ? 2 : 3));
+    CHECK(passes(ScalarType::bfloat16, n, 1, 0, compute) == (k <= 19 ? 1 : k <= 25 ? 2 : 3));
+    CHECK(passes(ScalarType::float16, n, 1, 0, Intermediate::storage) == (k <= 19 ? 1 : k <= 27 ? 2 : 3));
+    CHECK(passes(ScalarType::float32, n, 1, 4, compute) == (k <= 15 ? 1 : k <= 26 ? 2 : 3));  // not aligned
+    CHECK(passes(ScalarType::float32, n, 8, 0, compute) == (k <= 12 ? 1 : k <= 24 ? 2 : 3));
+  }
 }
 
 // What the sanitizers and the emulation run: every kernel of long transforms and columns once or twice.

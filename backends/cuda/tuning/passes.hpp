@@ -10,12 +10,19 @@ namespace papillon::cuda {
 /// Bits of a pass over columns at most, for kernels/columns.cuh.
 inline constexpr int most_column_bits = 12;
 
-/// How an axis of m * 2^k points is cut into passes when no kernel takes it in one: contiguous rows first, if
-/// inner is 1, then columns, then the order-m factor on its own. Pure. The lengths are those at which the
-/// kernels are fast on an NVIDIA H200: rows of 2^13, or 2^14 where that spares a pass or a tile of columns of
-/// more than 32 KiB (`storage_bytes` of 2 summed in float have a kernel for 2^13 alone).
+/// Bits of the first pass over contiguous rows of a long transform, unless longer rows spare a pass.
+constexpr int first_row_bits(ScalarType scalar, int k) {
+  // 16-bit rows that leave their sums in float have a kernel for this length alone. Others are fast up to
+  // 2^14; columns are fastest up to 2^8.
+  const bool narrow = size_of(scalar) < detail::compute_bytes_of(scalar);
+  return narrow || k <= 13 + 8 ? 13 : 14;
+}
+
+/// How an axis of m * 2^k points is cut into passes when no kernel takes it in one: contiguous rows of
+/// 2^row_bits first, if inner is 1, then columns, then the order-m factor on its own. Pure. The lengths are
+/// those at which the kernels are fast on an NVIDIA H200.
 constexpr Schedule pass_schedule(ScalarType scalar, std::int64_t m, int k, std::int64_t outer,
-                                 std::int64_t inner) {
+                                 std::int64_t inner, int row_bits) {
   Schedule schedule{
       Architecture::device, scalar, m, k, outer, inner, {}, 0, "NVIDIA H200, 132 multiprocessors"};
   const std::size_t value = detail::compute_bytes_of(scalar);
@@ -35,9 +42,7 @@ constexpr Schedule pass_schedule(ScalarType scalar, std::int64_t m, int k, std::
   };
   int bit = 0;
   if (inner == 1 && k > 0) {
-    const bool narrow = size_of(scalar) < value;
-    const int longest = narrow || k <= 13 + 8 ? 13 : 14;
-    bit = k < longest ? k : longest;
+    bit = k < row_bits ? k : row_bits;
     add(0, bit, false);
   }
   const int left = k - bit;
