@@ -139,8 +139,8 @@ before it that is 50 to 90 instructions a value, and issue slots limit it (ncu: 
 {options(figures)}
 ## Missed goals
 {missed(figures)}
-Not timed: the pass kernel (columns, strides, n above 32768, m above 60), which is correct and not tuned; anything on
-sm_100, where the kernels are compiled only.
+Not timed: columns, transforms longer than 32768, several axes (their kernels have run emulated on a CPU, bit for bit, but not yet on
+a GPU), m above 60; anything on sm_100, where the kernels are compiled only.
 """
     (results.ROOT / "docs" / "performance_gpu.md").write_text(text, encoding="utf-8")
 
