@@ -221,6 +221,12 @@ TEST_CASE("hadamard: axes that are refused are named") {
   contains(refusal<papillon::half>({1 << 20},
                                    {.ordering = Ordering::dyadic, .intermediate = Intermediate::storage}),
            "intermediate = storage cannot be had with ordering = dyadic for n = 1048576");
+  float none = 0;
+  const auto huge = papillon::row_major(&none, {0, std::int64_t{1} << 40, std::int64_t{1} << 40});
+  const Kokkos::DefaultHostExecutionSpace space;
+  CHECK_THROWS_WITH_AS(
+      papillon::hadamard(space, papillon::ConstTensorDescriptor(huge), huge, {.axes = {1, 2}}),
+      doctest::Contains("have more than 2^63 points"), std::invalid_argument);
   CHECK_THROWS_WITH_AS((Axes{0, 1, 2, 3, 4, 5, 6, 7, 8}),
                        "papillon::hadamard: axes has 9 entries; arrays have at most 8 axes",
                        std::invalid_argument);

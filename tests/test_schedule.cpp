@@ -103,6 +103,17 @@ TEST_CASE("schedule: long rows pass through memory as often as promised") {
     }
 }
 
+TEST_CASE("schedule: sizes beyond 64 bits do no harm") {
+  for (const auto architecture : architectures)
+    for (const int k : {0, 20, 40, 62})
+      for (const std::int64_t inner : {std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+        const auto schedule = papillon::make_schedule(architecture, ScalarType::float64, 3428, k, 1, inner);
+        CHECK(schedule.pass_count >= 1);
+        for (int p = 0; p < schedule.pass_count; ++p)
+          CHECK(schedule.passes[static_cast<std::size_t>(p)].columns >= 1);
+      }
+}
+
 TEST_CASE("schedule: is a constant expression") {
   static_assert(papillon::make_schedule(Architecture::cpu, ScalarType::float32, 1, 10, 1, 1).pass_count == 1);
   static_assert(papillon::make_schedule(Architecture::device, ScalarType::float32, 12, 30, 1, 1).pass_count >

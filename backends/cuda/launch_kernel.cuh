@@ -6,6 +6,13 @@
 
 #include "launch.hpp"
 
+/// instantiate(In, Out) for the storage types of a pass: see detail::visit_storage.
+#define PAPILLON_FOR_EACH_STORAGE(instantiate)                                                  \
+  instantiate(float, float) instantiate(double, double) instantiate(std::int32_t, std::int32_t) \
+      instantiate(std::int64_t, std::int64_t) instantiate(half, half) instantiate(half, float)  \
+          instantiate(float, half) instantiate(bfloat16, bfloat16) instantiate(bfloat16, float) \
+              instantiate(float, bfloat16)
+
 namespace papillon::cuda {
 
 /// Raises a kernel's limit of shared memory, and with `LargeCluster` that of blocks in a cluster above what

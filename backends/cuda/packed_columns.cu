@@ -39,16 +39,7 @@ cudaError_t launch_packed_columns(cudaStream_t stream, const Device& device, con
 #define PAPILLON_INSTANTIATE(In, Out)                                                                   \
   template cudaError_t launch_packed_columns<In, Out>(cudaStream_t, const Device&, const detail::Pass&, \
                                                       KernelUse*);
-PAPILLON_INSTANTIATE(float, float)
-PAPILLON_INSTANTIATE(double, double)
-PAPILLON_INSTANTIATE(std::int32_t, std::int32_t)
-PAPILLON_INSTANTIATE(std::int64_t, std::int64_t)
-PAPILLON_INSTANTIATE(half, half)
-PAPILLON_INSTANTIATE(half, float)
-PAPILLON_INSTANTIATE(float, half)
-PAPILLON_INSTANTIATE(bfloat16, bfloat16)
-PAPILLON_INSTANTIATE(bfloat16, float)
-PAPILLON_INSTANTIATE(float, bfloat16)
+PAPILLON_FOR_EACH_STORAGE(PAPILLON_INSTANTIATE)
 #undef PAPILLON_INSTANTIATE
 
 }  // namespace papillon::cuda

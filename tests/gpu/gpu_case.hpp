@@ -12,6 +12,12 @@
 
 namespace papillon::test {
 
+inline constexpr ScalarType real_types[] = {ScalarType::float32,  ScalarType::float64, ScalarType::float16,
+                                            ScalarType::bfloat16, ScalarType::int32,   ScalarType::int64};
+inline constexpr ScalarType all_types[] = {ScalarType::float32,   ScalarType::float64,   ScalarType::float16,
+                                           ScalarType::bfloat16,  ScalarType::int32,     ScalarType::int64,
+                                           ScalarType::complex64, ScalarType::complex128};
+
 enum class Fill {
   normal,       ///< random normal
   adversarial,  ///< signed zeros, subnormals, huge values, infinities, NaN among ordinary values

@@ -7,17 +7,10 @@
 #include "gpu_case.hpp"
 
 using namespace papillon;
+using papillon::test::all_types;
 using papillon::test::Case;
 using papillon::test::compare;
 using papillon::test::Fill;
-
-namespace {
-
-constexpr ScalarType all_types[] = {ScalarType::float32,   ScalarType::float64,   ScalarType::float16,
-                                    ScalarType::bfloat16,  ScalarType::int32,     ScalarType::int64,
-                                    ScalarType::complex64, ScalarType::complex128};
-
-}  // namespace
 
 TEST_CASE("orders m * 2^k") {
   for (const ScalarType type : all_types) {

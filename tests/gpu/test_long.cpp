@@ -9,17 +9,13 @@
 #include "papillon/cuda.hpp"
 
 using namespace papillon;
+using papillon::test::all_types;
 using papillon::test::Case;
 using papillon::test::compare;
 using papillon::test::Fill;
+using papillon::test::real_types;
 
 namespace {
-
-constexpr ScalarType real_types[] = {ScalarType::float32,  ScalarType::float64, ScalarType::float16,
-                                     ScalarType::bfloat16, ScalarType::int32,   ScalarType::int64};
-constexpr ScalarType all_types[] = {ScalarType::float32,   ScalarType::float64,   ScalarType::float16,
-                                    ScalarType::bfloat16,  ScalarType::int32,     ScalarType::int64,
-                                    ScalarType::complex64, ScalarType::complex128};
 
 Normalization usual(ScalarType type) { return is_integer(type) ? Normalization::none : Normalization::ortho; }
 

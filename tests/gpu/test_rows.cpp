@@ -10,11 +10,9 @@ using namespace papillon;
 using papillon::test::Case;
 using papillon::test::compare;
 using papillon::test::Fill;
+using papillon::test::real_types;
 
 namespace {
-
-constexpr ScalarType row_types[] = {ScalarType::float32,  ScalarType::float64, ScalarType::float16,
-                                    ScalarType::bfloat16, ScalarType::int32,   ScalarType::int64};
 
 /// Row counts around the boundaries of every packing: rows of a word, a warp, a block, a wave of blocks.
 std::vector<std::int64_t> row_counts(std::int64_t n) {
@@ -34,7 +32,7 @@ std::vector<std::int64_t> row_counts(std::int64_t n) {
 }  // namespace
 
 TEST_CASE("rows of every power of two, every scalar, row counts around every boundary") {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (int k = 0; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;
       for (const std::int64_t rows : row_counts(n)) {
@@ -48,7 +46,7 @@ TEST_CASE("rows of every power of two, every scalar, row counts around every bou
 }
 
 TEST_CASE("adversarial values and arbitrary bit patterns keep their bits") {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (int k = 1; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;
       for (const Fill fill : {Fill::adversarial, Fill::bits}) {
@@ -66,7 +64,7 @@ TEST_CASE("adversarial values and arbitrary bit patterns keep their bits") {
 }
 
 TEST_CASE("many rows: persistent blocks go round several times") {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (int k = 10; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;
       Case problem{.type = type, .extents = {(std::int64_t{1} << 24) / n + 3, n}};
@@ -79,7 +77,7 @@ TEST_CASE("many rows: persistent blocks go round several times") {
 }
 
 TEST_CASE("row strides and addresses aligned to the scalar only") {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (const int k : {1, 3, 4, 7, 9, 10, 11, 12, 14, 15}) {
       const std::int64_t n = std::int64_t{1} << k;
       for (const std::int64_t pad : {0, 1, 8, 16}) {
@@ -107,7 +105,7 @@ TEST_CASE("row strides and addresses aligned to the scalar only") {
 TEST_CASE("signs on rows of every power of two, on either side, from a seed or a vector") {
   std::vector<std::int8_t> signs(1 << 15);
   for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = i * 2654435761u % 7 < 3 ? -1 : 1;
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (int k = 1; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;
       for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{5}, (std::int64_t{1} << 16) / n + 3}) {
@@ -129,7 +127,7 @@ TEST_CASE("signs on rows of every power of two, on either side, from a seed or a
 }
 
 TEST_CASE("m 2^k: row counts around every packing, strides, signs") {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (const std::int64_t m : {12, 20, 28, 36, 44, 52, 60}) {
       for (const int k : {0, 1, 3, 5, 6, 8, 9}) {
         const std::int64_t n = m << k;
@@ -157,7 +155,7 @@ TEST_CASE("m 2^k: row counts around every packing, strides, signs") {
 
 // What the sanitizers run: every kernel once or twice, with a tail.
 TEST_CASE("reduced set: every kernel with few rows" * doctest::test_suite("reduced")) {
-  for (const ScalarType type : row_types) {
+  for (const ScalarType type : real_types) {
     for (int k = 1; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;
       Case problem{.type = type, .extents = {n <= 2048 ? 2048 / n + 1 : 3, n}};

@@ -128,10 +128,15 @@ FixedVector<int, max_rank> checked_axes(const ConstTensorDescriptor& x, const Ha
     }
     std::sort(axes.begin(), axes.end());
   }
+  std::int64_t points = 1;
   for (const int axis : axes) {
     if (x.extents[static_cast<std::size_t>(axis)] == 0) {
       throw_invalid_argument(operator_name, "the transformed axis ", axis, " of shape ", to_text(x.shape()),
                              " has length n = 0");
+    }
+    if (__builtin_mul_overflow(points, x.extents[static_cast<std::size_t>(axis)], &points)) {
+      throw_invalid_argument(operator_name, "axes = ", to_text(options.axes.values()), " of shape ",
+                             to_text(x.shape()), " have more than 2^63 points");
     }
   }
   return axes;
@@ -236,6 +241,12 @@ FixedVector<Dimension, 2 * max_rank> indices_of(const HadamardProblem& problem) 
   FixedVector<Dimension, 2 * max_rank> indices;
   for (const AxisTransform& axis : problem.axes) indices.push_back(axis.index);
   return indices;
+}
+
+/// Bytes that the transforms of a batch's columns and transforms take in the compute type.
+__int128 place_bytes(const HadamardProblem& step, const Batch& batch) {
+  return static_cast<__int128>(step.n()) * batch.columns * batch.transforms *
+         static_cast<std::int64_t>(compute_bytes_of(step.scalar));
 }
 
 }  // namespace
@@ -390,10 +401,9 @@ Batch make_batch(const HadamardProblem& step, const Plan& plan) {
   }
   batch.columns = std::min(batch.fold.inner.extent, most_columns);
   if (batch.fold.outer_rank > 0) {
-    const auto bytes = static_cast<std::int64_t>(compute_bytes_of(step.scalar)) * step.n() * batch.columns *
-                       (needs_second_place(step, plan) ? 2 : 1);
-    batch.transforms = std::clamp<std::int64_t>(sweep_bytes(plan[0].architecture) / bytes, 1,
-                                                batch.fold.outer[batch.fold.outer_rank - 1].extent);
+    const __int128 bytes = place_bytes(step, batch) * (needs_second_place(step, plan) ? 2 : 1);
+    batch.transforms = std::clamp(static_cast<std::int64_t>(sweep_bytes(plan[0].architecture) / bytes),
+                                  std::int64_t{1}, batch.fold.outer[batch.fold.outer_rank - 1].extent);
   }
   return batch;
 }
@@ -412,10 +422,9 @@ void* given_workspace(const Workspace& workspace, std::size_t bytes) {
 
 std::size_t workspace_bytes(const HadamardProblem& step, const Plan& plan) {
   if (step.empty || !needs_workspace(step, plan)) return 0;
-  const std::int64_t places = needs_second_place(step, plan) ? 2 : 1;
-  const Batch batch = make_batch(step, plan);
-  return static_cast<std::size_t>(places * step.n() * batch.columns * batch.transforms) *
-         compute_bytes_of(step.scalar);
+  const __int128 bytes = place_bytes(step, make_batch(step, plan)) * (needs_second_place(step, plan) ? 2 : 1);
+  constexpr __int128 most = std::numeric_limits<std::int64_t>::max();  // no memory is larger
+  return static_cast<std::size_t>(std::min(bytes, most));
 }
 
 std::size_t workspace_bytes(const HadamardProblem& problem, Architecture architecture) {

@@ -57,13 +57,20 @@ constexpr int storage_rounding_bit(std::int64_t n, int log2_power) {
   return low < log2_power ? low : log2_power;
 }
 
+/// The problem that transforms axes[axis] alone, from x where it is the first and else in place in y.
+HadamardProblem axis_step(const HadamardProblem& problem, std::size_t axis);
+
 /// Calls `run(step)` for each problem that a call consists of: itself, or a problem an axis where results are
 /// rounded between axes.
 template <class Run>
-void for_each_step(const HadamardProblem& problem, Run&& run);
-
-/// The problem that transforms axes[axis] alone, from x where it is the first and else in place in y.
-HadamardProblem axis_step(const HadamardProblem& problem, std::size_t axis);
+void for_each_step(const HadamardProblem& problem, Run&& run) {
+  if (problem.empty) return;
+  if (!problem.rounds_between_axes || problem.axes.size() == 1) {
+    run(problem);
+    return;
+  }
+  for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) run(axis_step(problem, axis));
+}
 
 /// The schedules of the axes of a step, in order.
 using Plan = FixedVector<Schedule, 2 * max_rank>;
@@ -101,15 +108,5 @@ std::size_t workspace_bytes(const HadamardProblem& step, const Plan& plan);
 
 /// The same for a whole call, whose steps use one memory after the other.
 std::size_t workspace_bytes(const HadamardProblem& problem, Architecture architecture);
-
-template <class Run>
-void for_each_step(const HadamardProblem& problem, Run&& run) {
-  if (problem.empty) return;
-  if (!problem.rounds_between_axes || problem.axes.size() == 1) {
-    run(problem);
-    return;
-  }
-  for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) run(axis_step(problem, axis));
-}
 
 }  // namespace papillon::detail

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -134,6 +135,12 @@ constexpr int floor_log2(std::uint64_t value) {
   return result;
 }
 
+/// value * 2^bits, or the largest number if that is larger.
+constexpr std::int64_t scaled(std::int64_t value, int bits) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return bits > 62 || value > most >> bits ? most : value << bits;
+}
+
 constexpr std::size_t compute_bytes_of(ScalarType real) { return size_of(compute_scalar(real)); }
 
 /// Splits the bits of one pass over the levels that a tile reaches.
@@ -178,10 +185,10 @@ constexpr Schedule make_schedule(Architecture architecture, ScalarType scalar, s
     const int left = log2_power > bit ? log2_power - bit : 0;
     const bool rows = bit == 0 && inner == 1;
     // Later passes, and transforms of another axis than the last, work on neighbouring columns.
-    const std::int64_t width = rows ? 1 : inner << bit;
+    const std::int64_t width = rows ? 1 : detail::scaled(inner, bit);
     std::int64_t columns = rows ? 1 : (width < limits.minimum_columns ? width : limits.minimum_columns);
     const std::int64_t capacity = elements(rows ? limits.row_bytes : limits.tile_bytes) / columns;
-    if (base_left && (left == 0 || (m << left) <= capacity)) {
+    if (base_left && (left == 0 || detail::scaled(m, left) <= capacity)) {
       pass.bits = left;
       pass.base_factor = true;
       base_left = false;
