@@ -590,6 +590,7 @@ class BadInputs(CommandTest):
         self.save(np.zeros((4, 12), np.float32))
         self.refuse("ordering = sequency exists for powers of two only", "--ordering", "sequency")
         self.refuse("scale = nan", "--scale", "nan")
+        self.refuse("scale = 1e+300", "--scale", "1e300")
         self.refuse("--dtype bf16 says how to read 2-byte void elements, but the file holds float32", "--dtype", "bf16")
         self.refuse("axes: an entry = 2 is outside", "--axes", "0,2")
         self.refuse("axes = (1, 0, -1) names axis 1", "--axes", "1,0,-1")
@@ -629,8 +630,14 @@ class BadInputs(CommandTest):
             self.fail_with(option, "hadamard", source, "-o", target, option, value)
         self.fail_with("excludes", "hadamard", source, "-o", target, "--seed", 1, "--signs", source)
         self.fail_with("excludes", "hadamard", source, "-o", target, "--axis", 1, "--axes", "0,1")
+        for option in "--axis", "--axes", "--scale", "--signs", "--seed", "--group":
+            self.fail_with(option, "hadamard", source, "-o", target, option, "")
+        for axes in "010", "0x1", "true", "0.5", "1e0", "99999999999999999999":
+            self.fail_with("--axes", "hadamard", source, "-o", target, "--axes", axes)
+        self.fail_with("--axis", "hadamard", source, "-o", target, "--axis", "01")
         self.fail_with("--intermediate", "hadamard", source, "-o", target, "--intermediate", "f8")
         self.fail_with("--device cuda", "hadamard", source, "-o", target, "--device", "cuda")
+        self.succeed("hadamard", "--axes", "0,1", source, "-o", target)  # the file is no axis
         for device in "auto", "cpu":
             self.succeed("hadamard", source, "-o", target, "--device", device, "--force")
 
@@ -691,6 +698,8 @@ class Information(CommandTest):
         self.assertIn("n = 8 = 1 * 2^3, float32, outer 1, inner 48", apart)
         self.assertEqual(text("--n", 1 << 20, "--ordering", "sequency", "--workspace"), f"{4 << 20}\n")
         self.assertEqual(text("--n", 64, "--workspace"), "0\n")
+        both = text("--shape", "96,64", "--axes", "0,1", "--dtype", "bf16", "--intermediate", "storage")
+        self.assertIn("matrix: Sylvester\nmatrix: Kronecker 12 x 8", both)
         self.assertEqual(text("--n", 64, "--inner", 3), text("--shape", "1,64,3", "--axes", 1))
 
     def test_explain_errors(self):

@@ -172,6 +172,16 @@ TEST_CASE_TEMPLATE("hadamard: results rounded between axes and parts, bit for bi
     check({2, 1 << 20}, {.axes = {0, 1}, .signs = {.seed = 9u}});
     check({1 << 20, 3}, {.axes = {0}, .signs = {.seed = 9u, .side = SignSide::output}});
     check({12 << 16}, {.axes = {0}});
+    // Signs of a step that needs a workspace, over several sweeps: of outer indices, and of inner ones.
+    for (const auto side : {SignSide::input, SignSide::output}) {
+      check({3, 1 << 17}, {.axes = {1}, .signs = {.seed = 9u, .side = side}});
+      check({8, 1 << 17}, {.axes = {0, 1}, .signs = {.seed = 9u, .side = side}});
+      check({1 << 17, 4}, {.axes = {0, 1}, .signs = {.seed = 9u, .side = side}});
+      check({2, 1 << 14, 128}, {.axes = {0, 1, 2}, .signs = {.seed = 9u, .side = side}});
+      check({2, 1 << 14, 32},
+            {.axes = {0, 1, 2}, .ordering = Ordering::sequency, .signs = {.seed = 9u, .side = side}});
+    }
+    check({4, 1 << 19}, {.axes = {0, 1}, .signs = {.seed = 9u}});
 
     // It is another result than that of one rounding, and needs no memory.
     const auto values = random_values<T>(1 << 20, 53u, Data::smooth);

@@ -31,7 +31,7 @@ std::optional<RowProblem> contiguous_rows(const Pass& pass) {
   if (fold.inner.extent != 1 || fold.outer_rank > 1) return {};
   if (fold.axis.x_stride != 1 || (ordered ? pass.place_stride : fold.axis.y_stride) != 1) return {};
   if (ordered && pass.length() != std::int64_t{1} << pass.ordering_bits) return {};
-  if (!pass.plain() && fold.axis.position_step != 1) return {};
+  if (!pass.plain() && (fold.axis.position_step != 1 || pass.first_position != 0)) return {};
   const std::int64_t n = pass.length();
   RowProblem rows{pass.source, pass.target, 1, n, n, pass.bits, pass.factor, pass.in, pass.out};
   if (fold.outer_rank == 1 && fold.outer[0].extent > 1) {

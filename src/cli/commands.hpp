@@ -21,8 +21,12 @@ void add_matrix_command(CLI::App& app);
 /// bf16 or bfloat16; none for anything else.
 std::optional<ScalarType> scalar_type_from_name(std::string_view name);
 
-/// Refuses integers below 1.
+/// Refuses what is not a decimal integer of 64 bits; the second also those below 1.
+CLI::Validator integer();
 CLI::Validator at_least_one();
+
+/// Refuses an empty argument, which the parser takes for 0 or for an option that is not given.
+CLI::Validator not_empty();
 
 /// --ordering and --intermediate with their allowed names, and the values of those.
 void add_ordering_option(CLI::App& command, std::string& name);

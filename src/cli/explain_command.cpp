@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -31,6 +33,17 @@ struct Arguments {
   std::string intermediate = "compute";
   bool workspace = false;
 };
+
+/// The lengths of the axes to transform, the last one first.
+std::vector<std::int64_t> transformed_lengths(const Arguments& arguments) {
+  if (arguments.shape.empty()) return {arguments.n};
+  std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{-1} : arguments.axes;
+  for (int& axis : axes) axis += axis < 0 ? static_cast<int>(arguments.shape.size()) : 0;
+  std::sort(axes.begin(), axes.end(), std::greater<>());
+  std::vector<std::int64_t> lengths;
+  for (const int axis : axes) lengths.push_back(arguments.shape[static_cast<std::size_t>(axis)]);
+  return lengths;
+}
 
 /// The call that the arguments describe, on dense arrays that do not exist.
 detail::HadamardProblem described_problem(const Arguments& arguments, ScalarType type) {
@@ -102,9 +115,9 @@ void explain(const Arguments& arguments) {
   for (const detail::AxisTransform& axis : problem.axes) {
     count *= axis.index.extent;
     real_sums += axis.log2_power + axis.m - 1;
-    if (problem.rounds_between_axes) continue;
-    std::cout << "matrix: " << hadamard_construction(axis.index.extent) << "\n";
   }
+  for (const std::int64_t length : transformed_lengths(arguments))
+    std::cout << "matrix: " << hadamard_construction(length) << "\n";
   for (const Dimension& other : problem.others) count *= other.extent;
   count /= reals;
   const std::int64_t element_traffic = reals * traffic.element_bytes;
@@ -143,12 +156,15 @@ void add_explain_command(CLI::App& app) {
                            ->add_option("--shape", arguments->shape,
                                         "instead of these, the shape of a row-major array: 4,1024,8")
                            ->delimiter(',')
+                           ->allow_extra_args(false)
                            ->check(at_least_one())
                            ->excludes(n)
                            ->excludes(rows)
                            ->excludes(inner);
   command->add_option("--axes", arguments->axes, "of --shape, the axes to transform; the last if not given")
       ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(integer())
       ->needs(shape);
   command->add_option("--dtype", arguments->dtype, "f2 bf16 f4 f8 i4 i8 c8 c16")
       ->check([](const std::string& name) {

@@ -208,22 +208,29 @@ void add_hadamard_command(CLI::App& app) {
   command
       ->add_option("input", arguments->input, "NumPy file: f2 f4 f8 i4 i8 c8 c16, or bfloat16 as 2-byte void")
       ->required()
+      ->check(not_empty())
       ->type_name("IN.npy");
   command
       ->add_option("-o,--output", arguments->output,
                    "the file to write; type, shape and order as the input's")
       ->required()
+      ->check(not_empty())
       ->type_name("OUT.npy");
   CLI::Option* axis =
       command->add_option("--axis", arguments->axis, "axis to transform; negative counts from the last")
+          ->check(integer())
           ->capture_default_str();
   command->add_option("--axes", arguments->axes, "several axes to transform together: 0,2")
       ->delimiter(',')
+      ->allow_extra_args(false)  // the next argument is another
+      ->check(integer())
       ->excludes(axis);
   command->add_option("--norm", arguments->norm, "factor 1, 1/sqrt(n) or 1/n")
       ->check(CLI::IsMember({"none", "ortho", "inverse"}))
       ->capture_default_str();
-  command->add_option("--scale", arguments->scale, "multiplies on top of --norm")->capture_default_str();
+  command->add_option("--scale", arguments->scale, "multiplies on top of --norm")
+      ->check(not_empty())
+      ->capture_default_str();
   add_ordering_option(*command, arguments->ordering);
   add_intermediate_option(*command, arguments->intermediate);
   command->add_flag("--transpose", arguments->transpose,
@@ -236,8 +243,10 @@ void add_hadamard_command(CLI::App& app) {
   CLI::Option* signs = command
                            ->add_option("--signs", arguments->signs,
                                         "vector of +1 and -1 that multiplies the input along the axis")
+                           ->check(not_empty())
                            ->type_name("S.npy");
   command->add_option("--seed", arguments->seed, "random signs instead of --signs, from this number")
+      ->check(not_empty())
       ->excludes(signs)
       ->type_name("N");
   command->add_option("--dtype", arguments->dtype, "how to read 2-byte void elements (also the default)")

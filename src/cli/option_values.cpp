@@ -47,14 +47,33 @@ Intermediate intermediate_from_name(const std::string& name) {
   return name == "storage" ? Intermediate::storage : Intermediate::compute;
 }
 
+CLI::Validator integer() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        // Decimal, as one writes it: the parser alone would take 010 as 8, 0x1, true, and nothing as 0.
+        const std::string digits = text.starts_with('-') ? text.substr(1) : text;
+        const bool plain = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos &&
+                           (digits.size() == 1 || digits[0] != '0');
+        std::int64_t value = 0;
+        if (plain && CLI::detail::lexical_cast(text, value)) return std::string();
+        return "'" + text + "' is not an integer of 64 bits";
+      },
+      "");
+}
+
 CLI::Validator at_least_one() {
   return CLI::Validator(
       [](const std::string& text) {
-        std::int64_t value = 0;
-        if (!CLI::detail::lexical_cast(text, value)) return text + " is not an integer of 64 bits";
-        return value >= 1 ? std::string() : text + " is less than 1";
+        const std::string wrong = integer()(text);
+        if (!wrong.empty()) return wrong;
+        return text.starts_with('-') || text == "0" ? text + " is less than 1" : std::string();
       },
       "");
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "");
 }
 
 }  // namespace papillon::cli

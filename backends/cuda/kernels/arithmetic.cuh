@@ -148,4 +148,14 @@ __device__ __forceinline__ void register_stages(C (&values)[Count]) {
   }
 }
 
+/// The stage between lanes that differ in bit `bit`, for every value of a whole warp: the lower lane keeps
+/// the sums, the upper one the differences.
+template <int Count, class C>
+__device__ __forceinline__ void lane_stage(C (&values)[Count], int lane, int bit) {
+  const C sign = (lane >> bit & 1) != 0 ? C{-1} : C{1};
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+    values[i] = signed_sum(__shfl_xor_sync(0xffffffffu, values[i], 1 << bit), values[i], sign);
+}
+
 }  // namespace papillon::cuda

@@ -38,12 +38,7 @@ __global__ void __launch_bounds__(1 << (LogN - 3), 1)
     unpack<S>(raw[w], values);
     register_stages<0, word_bits>(values);
 #pragma unroll
-    for (int t = 0; t < 5; ++t) {
-      const C sign = (thread >> t & 1) != 0 ? C{-1} : C{1};
-#pragma unroll
-      for (int i = 0; i < word; ++i)
-        values[i] = signed_sum(__shfl_xor_sync(0xffffffffu, values[i], 1 << t), values[i], sign);
-    }
+    for (int t = 0; t < 5; ++t) lane_stage(values, thread, t);
 #pragma unroll
     for (int i = 0; i < word; i += vector)
       *reinterpret_cast<uint4*>(row + (w * threads + thread) * word + i) = pack<C>(values + i);

@@ -79,13 +79,7 @@ __global__ void __launch_bounds__(Threads)
     }
     register_stages<0, (LogN < word_bits ? LogN : word_bits)>(values);
 #pragma unroll
-    for (int t = 0; t < LaneBits; ++t) {
-      const C sign = (lane >> t & 1) != 0 ? C{-1} : C{1};
-#pragma unroll
-      for (int i = 0; i < words * word; ++i) {
-        values[i] = signed_sum(__shfl_xor_sync(0xffffffffu, values[i], 1 << t), values[i], sign);
-      }
-    }
+    for (int t = 0; t < LaneBits; ++t) lane_stage(values, lane, t);
     register_stages<word_bits, word_bits + upper_bits>(values);
 #pragma unroll
     for (int i = 0; i < words * word; ++i) values[i] = product(values[i], scale);

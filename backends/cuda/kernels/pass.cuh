@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(1024)
   const In* source = static_cast<const In*>(pass.source);
   Out* target = static_cast<Out*>(pass.target);
   const auto position_of = [&](const Offset& origin, std::int64_t j, std::int64_t i) {
-    return origin.position + j * axis.position_step + i * inner.position_step;
+    return pass.first_position + origin.position + j * axis.position_step + i * inner.position_step;
   };
 
   for (int index = static_cast<int>(threadIdx.x); index < count; index += static_cast<int>(blockDim.x)) {

@@ -190,10 +190,7 @@ class SharedRowsBlock {
 #pragma unroll
     for (int t = 0; t < 5; ++t) {
       if (k_ <= word_bits + t) break;
-      const C sign = (lane >> t & 1) != 0 ? C{-1} : C{1};
-#pragma unroll
-      for (int j = 0; j < word; ++j)
-        values[j] = signed_sum(__shfl_xor_sync(0xffffffffu, values[j], 1 << t), values[j], sign);
+      lane_stage(values, lane, t);
     }
   }
 

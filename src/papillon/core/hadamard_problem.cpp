@@ -71,6 +71,12 @@ double factor_of(const HadamardOptions& options, std::int64_t n, ScalarType type
     default:
       throw_invalid_argument(operator_name, "norm has the unknown value ", static_cast<int>(options.norm));
   }
+  if (compute_scalar(real_of(type)) == ScalarType::float32 &&
+      std::abs(factor) > static_cast<double>(std::numeric_limits<float>::max())) {
+    throw_invalid_argument(operator_name, "scale = ", options.scale, " and norm = ", name_of(options.norm),
+                           " make the factor ", factor, ", more than a float holds, in which ", name_of(type),
+                           " is multiplied");
+  }
   if (is_integer(type)) {
     const double bound = type == ScalarType::int32 ? 2147483648.0 : 9223372036854775808.0;
     if (factor != std::trunc(factor) || std::abs(factor) >= bound) {

@@ -27,6 +27,7 @@ Pass make_pass(const HadamardProblem& problem, const AxisTransform& axis, const 
   if (last_of_axis) pass.ordering = problem.ordering;
   pass.ordering_bits = axis.log2_power;
   pass.place_stride = whole.axis.y_stride;
+  pass.first_position = ends.first_position;
   const std::int64_t step = whole.axis.position_step;
   if (step > 1) pass.position_shift = floor_log2(static_cast<std::uint64_t>(step));
 
@@ -82,7 +83,8 @@ Passes make_passes(const HadamardProblem& step, const Plan& plan) {
 }
 
 Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, const Batch& batch, const void* x,
-                             void* y, std::int64_t transforms, std::int64_t width, void* workspace) {
+                             void* y, std::int64_t first_position, std::int64_t transforms,
+                             std::int64_t width, void* workspace) {
   const ScalarType compute = compute_scalar(step.scalar);
   const std::int64_t place_elements = step.n() * width * transforms;
   void* const places[2] = {workspace, advanced(workspace, place_elements, compute)};
@@ -109,16 +111,18 @@ Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, cons
       }
       const Dimension& column = batch.fold.inner;
       std::array<Dimension, 2> others{
-          Dimension{width, first ? column.x_stride : 1, last ? column.y_stride : 1, 0}, Dimension{}};
+          Dimension{width, first ? column.x_stride : 1, last ? column.y_stride : 1, column.position_step},
+          Dimension{}};
       if (transforms > 1) {
         const Dimension& outer = batch.fold.outer[batch.fold.outer_rank - 1];
-        others[1] = {transforms, first ? outer.x_stride : stride, last ? outer.y_stride : stride, 0};
+        others[1] = {transforms, first ? outer.x_stride : stride, last ? outer.y_stride : stride,
+                     outer.position_step};
       }
       const Fold fold = fold_around(std::span<const Dimension>(indices.data(), step.axes.size()), a, others);
       passes.add([&] {
         return make_pass(step, step.axes[a], plan[a], p, fold,
                          {first ? x : source, first ? step.scalar : compute, last ? y : places[here],
-                          last ? step.scalar : compute, first, last});
+                          last ? step.scalar : compute, first, last, first_position});
       });
     }
   }
@@ -128,7 +132,8 @@ Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, cons
 Passes first_sweep(const HadamardProblem& step, const Plan& plan, void* workspace) {
   if (!needs_workspace(step, plan)) return make_passes(step, plan);
   const Batch batch = make_batch(step, plan);
-  return make_workspace_passes(step, plan, batch, step.x, step.y, batch.transforms, batch.columns, workspace);
+  return make_workspace_passes(step, plan, batch, step.x, step.y, 0, batch.transforms, batch.columns,
+                               workspace);
 }
 
 }  // namespace papillon::detail

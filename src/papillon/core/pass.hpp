@@ -43,9 +43,10 @@ struct Pass {
   SignVector in;
   SignVector out;
   Ordering ordering = Ordering::natural;
-  int ordering_bits = 0;          ///< of the whole axis
-  int position_shift = 0;         ///< bits of a position below those of the axis
-  std::int64_t place_stride = 0;  ///< target elements from one place of the whole axis to the next
+  int ordering_bits = 0;            ///< of the whole axis
+  int position_shift = 0;           ///< bits of a position below those of the axis
+  std::int64_t first_position = 0;  ///< of the first element
+  std::int64_t place_stride = 0;    ///< target elements from one place of the whole axis to the next
 
   /// Neither signs nor an order: elements need not know where on the axis they are.
   PAPILLON_FUNCTION bool plain() const { return !in.any() && !out.any() && ordering == Ordering::natural; }
@@ -109,6 +110,7 @@ struct PassEnds {
   ScalarType target_type = ScalarType::float32;
   bool first = true;  ///< of all passes: where input signs apply
   bool last = true;   ///< where the factor and output signs do
+  std::int64_t first_position = 0;
 };
 
 /// Cuts pass number `index` of the axis' schedule out of `whole`, the fold of the whole axis with the
@@ -129,10 +131,11 @@ using Passes = FixedVector<Pass, 32>;
 Passes make_passes(const HadamardProblem& step, const Plan& plan);
 
 /// The passes of a step that does, for the transforms of `transforms` indices of the batch's fastest outer
-/// index and `width` inner ones, which start at `x` and `y`: intermediate results lie in `workspace`,
-/// densely, in the compute type.
+/// index and `width` inner ones, which start at `x`, `y` and `first_position`: intermediate results lie in
+/// `workspace`, densely, in the compute type.
 Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, const Batch& batch, const void* x,
-                             void* y, std::int64_t transforms, std::int64_t width, void* workspace);
+                             void* y, std::int64_t first_position, std::int64_t transforms,
+                             std::int64_t width, void* workspace);
 
 /// The passes of the first sweep, as for_each_sweep makes them.
 Passes first_sweep(const HadamardProblem& step, const Plan& plan, void* workspace);
@@ -172,8 +175,9 @@ void for_each_sweep(const HadamardProblem& step, const Plan& plan, void* workspa
     for (std::int64_t i = 0; i < column.extent; i += batch.columns) {
       const Passes passes = make_workspace_passes(
           step, plan, batch, advanced(step.x, offset.x + i * column.x_stride, step.scalar),
-          advanced(step.y, offset.y + i * column.y_stride, step.scalar), transforms,
-          std::min(batch.columns, column.extent - i), workspace);
+          advanced(step.y, offset.y + i * column.y_stride, step.scalar),
+          offset.position + i * column.position_step, transforms, std::min(batch.columns, column.extent - i),
+          workspace);
       run(std::span<const Pass>(passes));
     }
   }

@@ -137,9 +137,9 @@ Tile locate(const Pass& pass, const HostTiling& tiling, std::int64_t index) {
   Tile tile{};
   tile.x = offset.x + first_inner * fold.inner.x_stride;
   tile.y = offset.y + first_inner * fold.inner.y_stride;
-  tile.outer_position = offset.position;
+  tile.outer_position = pass.first_position + offset.position;
   tile.first_inner = first_inner;
-  tile.position = offset.position + first_inner * fold.inner.position_step;
+  tile.position = tile.outer_position + first_inner * fold.inner.position_step;
   tile.batch = std::min(tiling.batch_step, tiling.batch - first_batch);
   tile.inner = std::min(tiling.inner_step, fold.inner.extent - first_inner);
   if (fold.outer_rank > 0) tile.step = fold.outer[fold.outer_rank - 1];

@@ -119,7 +119,8 @@ class TeamPass {
   }
 
   KOKKOS_FUNCTION std::int64_t position(const Offset& origin, std::int64_t j, std::int64_t i) const {
-    return origin.position + j * pass_.fold.axis.position_step + i * pass_.fold.inner.position_step;
+    return pass_.first_position + origin.position + j * pass_.fold.axis.position_step +
+           i * pass_.fold.inner.position_step;
   }
 
   Pass pass_;
