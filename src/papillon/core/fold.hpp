@@ -11,6 +11,9 @@
 
 namespace papillon {
 
+/// Transformed indices at most: rounding on the way cuts an axis in two.
+inline constexpr std::size_t max_axes = 2 * std::size_t{max_rank};
+
 /// One index of a folded problem: how far one step moves in x and in y, in elements, and along the
 /// transformed axis (`position_step`; 0 for an index that is not part of it).
 struct Dimension {
@@ -79,7 +82,7 @@ struct Fold {
 /// The indices of a pair of arrays, apart as an operator sees them. Scalars are real: a complex array has its
 /// two parts as one more index of extent 2.
 struct IndexSplit {
-  detail::FixedVector<Dimension, 2 * max_rank> axes;       ///< transformed; the last of the array comes first
+  detail::FixedVector<Dimension, max_axes> axes;           ///< transformed; the last of the array comes first
   detail::FixedVector<Dimension, Fold::max_outer> others;  ///< slowest first as the caller has them
 };
 

@@ -243,8 +243,8 @@ void add_rounded_axis(HadamardProblem& problem, const AxisTransform& axis) {
 }
 
 /// The untransformed indices and the axes' own of `problem`, as fold_around takes them.
-FixedVector<Dimension, 2 * max_rank> indices_of(const HadamardProblem& problem) {
-  FixedVector<Dimension, 2 * max_rank> indices;
+FixedVector<Dimension, max_axes> indices_of(const HadamardProblem& problem) {
+  FixedVector<Dimension, max_axes> indices;
   for (const AxisTransform& axis : problem.axes) indices.push_back(axis.index);
   return indices;
 }

@@ -24,7 +24,7 @@ struct HadamardProblem {
   ScalarType scalar = ScalarType::float32;  ///< real: complex arrays have an inner index of extent 2
   const void* x = nullptr;
   void* y = nullptr;
-  FixedVector<AxisTransform, 2 * max_rank> axes;   ///< in the order in which they are transformed
+  FixedVector<AxisTransform, max_axes> axes;       ///< in the order in which they are transformed
   FixedVector<Dimension, Fold::max_outer> others;  ///< the indices that are not transformed
   Fold fold;                                       ///< around axes[0]
   bool transpose = false;                          ///< of the order-m matrices; the rest is symmetric
@@ -73,7 +73,7 @@ void for_each_step(const HadamardProblem& problem, Run&& run) {
 }
 
 /// The schedules of the axes of a step, in order.
-using Plan = FixedVector<Schedule, 2 * max_rank>;
+using Plan = FixedVector<Schedule, max_axes>;
 
 /// The fold around axes[axis], of y where a transform of another axis has already written it.
 Fold fold_of_axis(const HadamardProblem& problem, std::size_t axis);

@@ -101,7 +101,7 @@ Passes make_workspace_passes(const HadamardProblem& step, const Plan& plan, cons
           step.ordering != Ordering::natural && plan[a].pass_count > 1 && p == plan[a].pass_count - 1;
       void* const source = places[here];
       if (moves && !last) here = 1 - here;
-      std::array<Dimension, 2 * max_rank> indices;
+      std::array<Dimension, max_axes> indices;
       std::int64_t stride = width;
       for (std::size_t b = 0; b < step.axes.size(); ++b) {
         const Dimension& index = step.axes[b].index;
