@@ -73,7 +73,7 @@ FoldedShape fold_file(const NpyHeader& header, std::vector<int> axes, std::int64
   if (group > 0) {
     folded.outer *= folded.n / group;
     folded.n = group;
-    folded.block = {group};
+    folded.block.assign(1, group);
   }
   for (int& axis : axes) axis -= first;
   folded.axes = std::move(axes);

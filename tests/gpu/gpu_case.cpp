@@ -2,6 +2,7 @@
 #include "gpu_case.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -157,14 +158,21 @@ std::vector<unsigned char> draw(ScalarType type, std::int64_t count, Fill fill, 
 }  // namespace
 
 std::vector<unsigned char> make_data(ScalarType type, std::int64_t count, Fill fill, std::uint64_t seed) {
-  // Drawing takes longer than transforming: the longest array asked for so far is kept.
+  // Drawing takes longer than transforming: the longest array asked for so far is kept, and beyond a prime
+  // number of elements it is repeated, out of step with every power of two.
+  constexpr std::int64_t most_drawn = 16777213;
   static std::map<std::tuple<ScalarType, Fill, std::uint64_t>, std::vector<unsigned char>> kept;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   auto& data = kept[{type, fill, seed}];
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(type);
-  if (data.size() < bytes) data = draw(type, count + count / 2, fill, seed);
-  return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(bytes)};
+  const std::int64_t drawn = std::min(count, most_drawn);
+  if (data.size() < static_cast<std::size_t>(drawn) * size_of(type))
+    data = draw(type, std::min(drawn + drawn / 2, most_drawn), fill, seed);
+  std::vector<unsigned char> result(bytes);
+  for (std::size_t begin = 0; begin < bytes; begin += data.size())
+    std::memcpy(result.data() + begin, data.data(), std::min(data.size(), bytes - begin));
+  return result;
 }
 
 std::int64_t first_difference(ScalarType type, const void* a, const void* b, std::int64_t count) {
