@@ -51,7 +51,9 @@ BasicTensorDescriptor<Pointer> make_row_major(Pointer data, ScalarType type,
     const auto i = static_cast<std::size_t>(d);
     tensor.extents[i] = extents[i];
     tensor.strides[i] = stride;
-    stride *= extents[i] > 0 ? extents[i] : 1;
+    // Wraps where no such array exists, or an empty one: operators refuse the first by its extents.
+    const std::uint64_t extent = extents[i] > 0 ? static_cast<std::uint64_t>(extents[i]) : 1u;
+    stride = static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * extent);
   }
   return tensor;
 }
