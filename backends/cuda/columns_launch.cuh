@@ -61,7 +61,7 @@ template <class In, class Out>
 cudaError_t launch_columns(cudaStream_t stream, const Device& device, const detail::Pass& pass,
                            KernelUse* use) {
   return launch_columns_by_length<In, Out>(stream, device, pass, use,
-                                           std::make_integer_sequence<int, longest_columns>{});
+                                           std::make_integer_sequence<int, most_column_bits>{});
 }
 
 #define PAPILLON_INSTANTIATE_COLUMNS(In, Out) \

@@ -70,6 +70,7 @@ void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
 
 std::size_t workspace_bytes(const HadamardProblem& problem) {
   std::size_t bytes = 0;
+  if (!may_need_workspace(problem)) return 0;
   for_each_step(problem, [&](const HadamardProblem& step) {
     bytes = std::max(bytes, detail::workspace_bytes(step, plan_of(step)));
   });

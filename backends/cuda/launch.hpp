@@ -7,6 +7,7 @@
 
 #include "device.hpp"
 #include "papillon/core/pass.hpp"
+#include "tuning/passes.hpp"
 #include "tuning/row_tuning.hpp"
 
 namespace papillon::cuda {
@@ -73,9 +74,8 @@ constexpr std::int64_t shared_rows_bytes(int bytes, int compute_bytes, std::int6
   return ((tile_rows * n + word - 1) / word * word + (m > 1 ? m * m : 0)) * compute_bytes + (n + 31) / 32 * 4;
 }
 
-/// Launches columns for a plain pass of at most 2^longest_columns points with m = 1 whose inner index is
+/// Launches columns for a plain pass of at most 2^most_column_bits points with m = 1 whose inner index is
 /// contiguous.
-inline constexpr int longest_columns = 12;
 
 /// Columns of a chunk of aligned columns: a 16-byte word of the compute type, or of storage while registers
 /// allow it.

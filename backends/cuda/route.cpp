@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "api.hpp"
-#include "tuning/passes.hpp"
 #include "tuning/sm_100.hpp"
 #include "tuning/sm_90.hpp"
 
@@ -171,7 +170,7 @@ Family column_family(const Pass& pass) {
   const std::size_t value = size_of(compute_scalar(pass.source_type));
   const std::size_t storage = std::min(size_of(pass.source_type), size_of(pass.target_type));
   const int chunk = column_chunk(size_of(pass.source_type), size_of(pass.target_type), value, pass.bits);
-  const bool short_enough = pass.bits <= longest_columns;
+  const bool short_enough = pass.bits <= most_column_bits;
   const bool chunks = short_enough && has_aligned_columns(pass, chunk);
   if (chunks && inner * static_cast<std::int64_t>(storage) >= sector_bytes) return Family::columns;
   const std::int64_t block = pass.length() * inner;

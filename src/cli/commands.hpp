@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "papillon/core/scalar.hpp"
 #include "papillon/hadamard_options.hpp"
@@ -24,6 +25,9 @@ std::optional<ScalarType> scalar_type_from_name(std::string_view name);
 /// Refuses what is not a decimal integer of 64 bits; the second also those below 1.
 CLI::Validator integer();
 CLI::Validator at_least_one();
+
+/// Axes of an array of `rank` indices, counted from the first and in ascending order.
+std::vector<int> ascending_axes(std::vector<int> axes, std::size_t rank);
 
 /// Refuses an empty argument, which the parser takes for 0 or for an option that is not given.
 CLI::Validator not_empty();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -37,11 +35,10 @@ struct Arguments {
 /// The lengths of the axes to transform, the last one first.
 std::vector<std::int64_t> transformed_lengths(const Arguments& arguments) {
   if (arguments.shape.empty()) return {arguments.n};
-  std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{-1} : arguments.axes;
-  for (int& axis : axes) axis += axis < 0 ? static_cast<int>(arguments.shape.size()) : 0;
-  std::sort(axes.begin(), axes.end(), std::greater<>());
+  const std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{-1} : arguments.axes;
   std::vector<std::int64_t> lengths;
-  for (const int axis : axes) lengths.push_back(arguments.shape[static_cast<std::size_t>(axis)]);
+  for (const int axis : ascending_axes(axes, arguments.shape.size()))
+    lengths.insert(lengths.begin(), arguments.shape[static_cast<std::size_t>(axis)]);
   return lengths;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -149,14 +148,6 @@ std::vector<std::int8_t> read_signs(const std::string& name, std::int64_t length
   return signs;
 }
 
-/// The axes to transform, ascending; checked ones.
-std::vector<int> axes_of(const Arguments& arguments, const NpyHeader& header) {
-  std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{arguments.axis} : arguments.axes;
-  for (int& axis : axes) axis += axis < 0 ? static_cast<int>(header.shape.size()) : 0;
-  std::sort(axes.begin(), axes.end());
-  return axes;
-}
-
 void run(const Arguments& arguments) {
   const bool on_gpu = use_gpu(arguments.device);
   const MappedFile input(arguments.input);
@@ -178,7 +169,8 @@ void run(const Arguments& arguments) {
   options.signs.seed = arguments.seed;
   check_call(header, type, options, arguments.input);
 
-  const FoldedShape shape = fold_file(header, axes_of(arguments, header), arguments.group);
+  const std::vector<int> axes = arguments.axes.empty() ? std::vector<int>{arguments.axis} : arguments.axes;
+  const FoldedShape shape = fold_file(header, ascending_axes(axes, header.shape.size()), arguments.group);
   std::vector<std::int8_t> signs;
   if (!arguments.signs.empty()) {
     signs = read_signs(arguments.signs, shape.points());

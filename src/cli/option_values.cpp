@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -45,6 +46,12 @@ Ordering ordering_from_name(const std::string& name) {
 
 Intermediate intermediate_from_name(const std::string& name) {
   return name == "storage" ? Intermediate::storage : Intermediate::compute;
+}
+
+std::vector<int> ascending_axes(std::vector<int> axes, std::size_t rank) {
+  for (int& axis : axes) axis += axis < 0 ? static_cast<int>(rank) : 0;
+  std::sort(axes.begin(), axes.end());
+  return axes;
 }
 
 CLI::Validator integer() {

@@ -175,6 +175,12 @@ std::vector<unsigned char> make_data(ScalarType type, std::int64_t count, Fill f
   return result;
 }
 
+std::vector<std::int8_t> sign_vector(std::size_t count) {
+  std::vector<std::int8_t> signs(count);
+  for (std::size_t i = 0; i < count; ++i) signs[i] = i * 2654435761u % 7 < 3 ? -1 : 1;
+  return signs;
+}
+
 std::int64_t first_difference(ScalarType type, const void* a, const void* b, std::int64_t count) {
   const std::int64_t reals = count * parts_of(type);
   if (std::memcmp(a, b, static_cast<std::size_t>(reals) * size_of(part_of(type))) == 0) return -1;

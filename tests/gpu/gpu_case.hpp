@@ -39,6 +39,19 @@ struct Case {
   HadamardOptions options = {};  ///< sign values point to the host
 };
 
+/// `count` signs without a pattern.
+std::vector<std::int8_t> sign_vector(std::size_t count);
+
+/// Calls check(signs) for n signs from a vector and from a seed, on the input and on the output.
+template <class Check>
+void for_each_signs(std::int64_t n, const Check& check) {
+  const std::vector<std::int8_t> values = sign_vector(static_cast<std::size_t>(n));
+  for (const SignSide side : {SignSide::input, SignSide::output}) {
+    check(Signs{values, {}, side});
+    check(Signs{{}, 17, side});
+  }
+}
+
 /// Empty when both give the same bits (NaN payloads excepted) and x is untouched; else what differs.
 std::string compare(const Case& problem);
 

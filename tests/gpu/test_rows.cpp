@@ -103,8 +103,7 @@ TEST_CASE("row strides and addresses aligned to the scalar only") {
 }
 
 TEST_CASE("signs on rows of every power of two, on either side, from a seed or a vector") {
-  std::vector<std::int8_t> signs(1 << 15);
-  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = i * 2654435761u % 7 < 3 ? -1 : 1;
+  const std::vector<std::int8_t> signs = papillon::test::sign_vector(1 << 15);
   for (const ScalarType type : real_types) {
     for (int k = 1; k <= 15; ++k) {
       const std::int64_t n = std::int64_t{1} << k;

@@ -376,6 +376,10 @@ Plan make_plan(const HadamardProblem& step, Architecture architecture) {
   return plan;
 }
 
+bool may_need_workspace(const HadamardProblem& problem) {
+  return compute_scalar(problem.scalar) != problem.scalar || problem.ordering != Ordering::natural;
+}
+
 bool needs_workspace(const HadamardProblem& step, const Plan& plan) {
   int passes = 0;
   bool ordered_passes = false;
@@ -435,8 +439,7 @@ std::size_t workspace_bytes(const HadamardProblem& step, const Plan& plan) {
 
 std::size_t workspace_bytes(const HadamardProblem& problem, Architecture architecture) {
   std::size_t bytes = 0;
-  const bool narrow = compute_scalar(problem.scalar) != problem.scalar;
-  if (!narrow && problem.ordering == Ordering::natural) return 0;  // whatever the plan
+  if (!may_need_workspace(problem)) return 0;
   for_each_step(problem, [&](const HadamardProblem& step) {
     bytes = std::max(bytes, workspace_bytes(step, make_plan(step, architecture)));
   });

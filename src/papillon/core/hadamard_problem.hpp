@@ -80,6 +80,9 @@ Fold fold_of_axis(const HadamardProblem& problem, std::size_t axis);
 
 Plan make_plan(const HadamardProblem& step, Architecture architecture);
 
+/// Whether some plan of the problem could need a workspace; most calls are spared asking one.
+bool may_need_workspace(const HadamardProblem& problem);
+
 /// Whether intermediate results need memory beyond y: several passes with 16-bit scalars (sums stay in float
 /// between passes) or several passes of an axis with an order of outputs that only its last pass can write.
 bool needs_workspace(const HadamardProblem& step, const Plan& plan);
