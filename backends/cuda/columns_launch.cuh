@@ -19,13 +19,14 @@ cudaError_t launch_columns_of(cudaStream_t stream, const Device& device, const d
   constexpr int min_blocks = Aligned ? t.min_blocks : std::max(t.min_blocks / 2, 1);
   using Shape = ColumnShape<compute_type<In>, K, chunk_bits, V, Aligned>;
   constexpr auto kernel = &columns<In, Out, K, chunk_bits, V, Aligned, min_blocks>;
-  if (use != nullptr) *use = {0, Shape::threads, Shape::shared_bytes, 0};
+  constexpr int width = V << chunk_bits;
+  if (use != nullptr)
+    *use = {0, Shape::threads, Shape::shared_bytes, 0, 0, 1, width, min_blocks * Shape::threads};
   if constexpr (Shape::shared_bytes > 0) {
     const cudaError_t error = allow_shared_memory<kernel>(device, Shape::shared_bytes);
     if (error != cudaSuccess) return error;
   }
   if (use != nullptr) return describe_kernel<kernel>(Shape::threads, Shape::shared_bytes, *use);
-  constexpr std::int64_t width = std::int64_t{V} << chunk_bits;
   const std::int64_t columns = pass.fold.outer_count() * pass.fold.inner.extent;
   // A grid has at most 2^31 - 1 blocks.
   constexpr std::int64_t most = std::int64_t{1} << 30;
@@ -41,9 +42,11 @@ cudaError_t launch_columns_of(cudaStream_t stream, const Device& device, const d
 template <class In, class Out, int K>
 cudaError_t launch_columns_of_length(cudaStream_t stream, const Device& device, const detail::Pass& pass,
                                      KernelUse* use) {
-  constexpr int chunk = column_chunk(sizeof(In), sizeof(Out), sizeof(compute_type<In>), K);
-  if (has_aligned_columns(pass, chunk))
-    return launch_columns_of<In, Out, K, chunk, true>(stream, device, pass, use);
+  if constexpr (K < least_tile_column_bits) {
+    constexpr int chunk = column_chunk(sizeof(In), sizeof(Out), sizeof(compute_type<In>), K);
+    if (has_aligned_columns(pass, chunk))
+      return launch_columns_of<In, Out, K, chunk, true>(stream, device, pass, use);
+  }
   return launch_columns_of<In, Out, K, 16 / sizeof(compute_type<In>), false>(stream, device, pass, use);
 }
 

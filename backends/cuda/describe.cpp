@@ -41,14 +41,13 @@ struct DescribedDevice {
   Device device;
 };
 
-/// One line on what a kernel takes. `most_threads` is what the compiler was told of a multiprocessor's
-/// threads.
-void append(std::ostream& text, const KernelUse& use, bool present, int most_threads) {
+/// One line on what a kernel takes.
+void append(std::ostream& text, const KernelUse& use, bool present) {
   text << "block: " << use.threads << " threads, ";
   if (present) {
     text << use.registers << " registers a thread, ";
   } else {
-    text << "at most " << std::min(255, register_file / most_threads) << " registers a thread, ";
+    text << "at most " << std::min(255, register_file / use.resident_threads) << " registers a thread, ";
   }
   text << use.shared_bytes << " bytes of shared memory";
   if (present) text << ", " << use.blocks_per_multiprocessor << " blocks a multiprocessor";
@@ -74,7 +73,6 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
     tuning.family = Family::few;
     tuning.threads = 1 << (rows.k - 3);
   }
-  int most_threads = tuning.threads;
   text << "kernel: " << name_of(tuning.family) << "; constants of " << tuning.measured_on << "\n";
   if (tuning.family == Family::few) {
     in_flight = row_bytes;
@@ -87,7 +85,6 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
   } else {
     const auto value = static_cast<std::int64_t>(detail::compute_bytes_of(pass.source_type));
     in_flight = (std::int64_t{8} << tuning.cell_bits) / value * bytes * tuning.teams;
-    most_threads *= tuning.min_blocks;
     if (tuning.split > 0) {
       text << "rows: 1 a cluster of " << (1 << tuning.split) << " blocks of "
            << (pass.length() >> tuning.split) << " points\n";
@@ -101,7 +98,7 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
   const KernelUse use = described.use_of([&](const Device& device, KernelUse* result) {
     return run_rows(nullptr, device, pass.source_type, rows, result);
   });
-  append(text, use, described.present, most_threads);
+  append(text, use, described.present);
   append_in_flight(text, in_flight, use, described.present);
 }
 
@@ -116,7 +113,7 @@ void describe_shared_rows(std::ostream& text, const Pass& pass, const SharedRowP
   const std::int64_t bytes =
       tuning.tile_rows * pass.length() * static_cast<std::int64_t>(size_of(pass.source_type));
   text << "kernel: " << name_of(Family::shared) << "\nrows: " << tuning.tile_rows << " a block\n";
-  append(text, use, described.present, most_shared_threads(shared.m));
+  append(text, use, described.present);
   append_in_flight(text, bytes, use, described.present);
 }
 
@@ -129,31 +126,24 @@ void describe_columns(std::ostream& text, const Pass& pass, int major) {
   const std::size_t value = size_of(compute_scalar(pass.source_type));
   text << "kernel: " << name_of(family) << "\n";
   std::int64_t tile = 0;  // elements of a block
-  int most_threads = 1024;
-  if (family == Family::columns) {
-    const auto tune = major >= 10 ? sm_100::column_tuning : sm_90::column_tuning;
-    const std::size_t bytes = std::min(size_of(pass.source_type), size_of(pass.target_type));
-    const ColumnTuning tuning = tune(static_cast<int>(bytes), pass.bits);
-    const int chunk = column_chunk(size_of(pass.source_type), size_of(pass.target_type), value, pass.bits);
-    const bool aligned = has_aligned_columns(pass, chunk);
-    const int columns = aligned ? chunk : 16 / static_cast<int>(value);  // of a thread
-    const std::int64_t points = pass.bits <= (aligned ? 5 : 4) ? pass.length() : 16;
-    tile = use.threads * columns * points;
-    const std::int64_t width = tile / pass.length();
-    most_threads = use.threads * (aligned ? tuning.min_blocks : std::max(tuning.min_blocks / 2, 1));
-    text << "tile: " << pass.length() << " points of " << width << " columns a block"
-         << (aligned ? "" : ", not aligned") << "\n";
+  if (use.columns > 0) {
+    tile = pass.length() * use.columns / use.cluster;
+    text << "tile: " << pass.length() << " points of " << use.columns << " columns, in ";
+    if (use.cluster > 1) {
+      text << "a cluster of " << use.cluster << " blocks\n";
+    } else {
+      text << "a block\n";
+    }
   } else if (family == Family::packed) {
     const std::int64_t block = pass.length() * pass.fold.inner.extent;
     tile = packed_tile_elements(block, pass.fold.outer_count(), value);
-    most_threads = 512;
     text << "tile: " << tile / block << " outer indices a block, " << pass.length() << " points of "
          << pass.fold.inner.extent << " columns each\n";
   } else {
     tile = static_cast<std::int64_t>(use.shared_bytes / value);
     text << "tile: " << tile / pass.length() << " transforms of " << pass.length() << " points a block\n";
   }
-  append(text, use, described.present, most_threads);
+  append(text, use, described.present);
   append_in_flight(text, tile * static_cast<std::int64_t>(size_of(pass.source_type)), use, described.present);
 }
 

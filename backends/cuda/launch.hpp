@@ -37,16 +37,16 @@ struct SharedRowProblem {
 /// Whether shared_rows has a kernel for this m: 1, or four times an odd number, up to 60.
 constexpr bool has_shared_rows(std::int64_t m) { return m == 1 || (m >= 12 && m <= 60 && m % 8 == 4); }
 
-/// Bits of the longest rows that a row kernel takes, in a cluster.
-inline constexpr int longest_cluster_rows = 19;
-
 /// What a launch takes: printed by `explain`, and read by tests.
 struct KernelUse {
   int registers = 0;
   int threads = 0;
   std::size_t shared_bytes = 0;
   int blocks_per_multiprocessor = 0;
-  int clusters = 0;  ///< on the card at a time, for kernels that run in clusters
+  int clusters = 0;             ///< on the card at a time, for kernels that run in clusters
+  int cluster = 1;              ///< blocks of a cluster
+  int columns = 0;              ///< of a tile, where tiles are of neighbouring columns
+  int resident_threads = 1024;  ///< that the compiler was told a multiprocessor has at a time
 };
 
 /// Launches the tuned row kernel of `tuning(k)`; with `use` it launches nothing and says what it would take:
@@ -74,18 +74,24 @@ constexpr std::int64_t shared_rows_bytes(int bytes, int compute_bytes, std::int6
   return ((tile_rows * n + word - 1) / word * word + (m > 1 ? m * m : 0)) * compute_bytes + (n + 31) / 32 * 4;
 }
 
-/// Launches columns for a plain pass of at most 2^most_column_bits points with m = 1 whose inner index is
-/// contiguous.
-
 /// Columns of a chunk of aligned columns: a 16-byte word of the compute type, or of storage while registers
 /// allow it.
 constexpr int column_chunk(std::size_t in, std::size_t out, std::size_t compute, int k) {
   return in == 2 && out == 2 && k <= 3 ? 8 : 16 / static_cast<int>(compute);
 }
 
+/// Launches columns for a plain pass of at most 2^most_column_bits points with m = 1 whose inner index is
+/// contiguous.
 template <class In, class Out>
 cudaError_t launch_columns(cudaStream_t stream, const Device& device, const detail::Pass& pass,
                            KernelUse* use);
+
+/// Launches tile_columns for such a pass of at least 2^least_tile_column_bits points whose columns are
+/// aligned in 16-byte words of the source. The device must have room for the cluster.
+inline constexpr int least_tile_column_bits = 6;
+template <class In, class Out>
+cudaError_t launch_tile_columns(cudaStream_t stream, const Device& device, const detail::Pass& pass,
+                                KernelUse* use);
 
 /// Whether every group of `count` columns of the pass is side by side at a multiple of its size, in source
 /// and target, so that it is read and written as one word.

@@ -39,15 +39,17 @@ template <auto Kernel>
 cudaError_t describe_kernel(int threads, std::size_t shared_bytes, KernelUse& use) {
   cudaFuncAttributes attributes{};
   const cudaError_t error = cudaFuncGetAttributes(&attributes, Kernel);
-  use = {attributes.numRegs, threads, shared_bytes, 0};
+  use.registers = attributes.numRegs;
+  use.threads = threads;
+  use.shared_bytes = shared_bytes;
   if (error != cudaSuccess) return error;
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&use.blocks_per_multiprocessor, Kernel, threads,
                                                        shared_bytes);
 }
 
-/// The configuration of a launch in clusters; it must not move, since it points into itself.
-struct ClusterLaunch {
-  ClusterLaunch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes, unsigned size) {
+/// The configuration of a launch, in clusters or not; it must not move, since it points into itself.
+struct LaunchConfig {
+  LaunchConfig(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes, unsigned size) {
     config.gridDim = dim3(static_cast<unsigned>(blocks));
     config.blockDim = dim3(static_cast<unsigned>(threads));
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
@@ -58,8 +60,8 @@ struct ClusterLaunch {
     config.attrs = &cluster;
     config.numAttrs = 1;
   }
-  ClusterLaunch(const ClusterLaunch&) = delete;
-  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
 
   cudaLaunchConfig_t config{};
   cudaLaunchAttribute cluster{};
@@ -69,14 +71,14 @@ template <auto Kernel>
 cudaError_t describe_cluster_kernel(int threads, int shared_bytes, int size, KernelUse& use) {
   const cudaError_t error = describe_kernel<Kernel>(threads, static_cast<std::size_t>(shared_bytes), use);
   if (error != cudaSuccess) return error;
-  const ClusterLaunch launch(nullptr, size, threads, shared_bytes, static_cast<unsigned>(size));
+  const LaunchConfig launch(nullptr, size, threads, shared_bytes, static_cast<unsigned>(size));
   return cudaOccupancyMaxActiveClusters(&use.clusters, Kernel, &launch.config);
 }
 
 template <auto Kernel, int Cluster = 1, class... Arguments>
 cudaError_t launch(cudaStream_t stream, std::int64_t blocks, int threads, int shared_bytes,
                    Arguments... arguments) {
-  const ClusterLaunch launch(stream, blocks, threads, shared_bytes, Cluster);
+  const LaunchConfig launch(stream, blocks, threads, shared_bytes, Cluster);
   return cudaLaunchKernelEx(&launch.config, Kernel, arguments...);
 }
 

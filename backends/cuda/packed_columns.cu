@@ -18,7 +18,7 @@ cudaError_t launch_packed_columns(cudaStream_t stream, const Device& device, con
   const auto tile = packed_tile_elements(block, outer, sizeof(C));
   const int threads = 256;
   const int bytes = static_cast<int>((tile + tile / 32 + 1) * static_cast<std::int64_t>(sizeof(C)));
-  if (use != nullptr) *use = {0, threads, static_cast<std::size_t>(bytes), 0, 0};
+  if (use != nullptr) *use = {0, threads, static_cast<std::size_t>(bytes), 0, 0, 1, 0, 512};
   const cudaError_t error = allow_shared_memory<kernel>(device, device.shared_bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) return describe_kernel<kernel>(threads, static_cast<std::size_t>(bytes), *use);

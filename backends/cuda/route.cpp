@@ -82,27 +82,43 @@ cudaError_t for_scalar(ScalarType scalar, const Launch& launch) {
   }
 }
 
-/// Whether the current device, if there is one, has room for the clusters that rows of 2^k `scalar`s take;
-/// part of a card may not. Asked once.
-bool clusters_fit(ScalarType scalar, int k) {
+/// Whether the current device has room for the clusters of a kernel: part of a card may not. `use_of(device,
+/// use)` asks for what the kernel takes; its answer is kept for each device in `known`. Without a device:
+/// yes.
+template <class UseOf>
+bool clusters_fit(std::atomic<std::uint8_t> (&known)[64], const UseOf& use_of) {
   enum : std::uint8_t { unknown, yes, no };
-  static std::atomic<std::uint8_t> known[64][8][4];
   if (!why_unavailable().empty()) return true;
   const Device& device = current_device();
   const auto look_up = [&] {
-    RowProblem rows;
-    rows.k = k;
     KernelUse use;
-    const bool fit = run_rows(nullptr, device, scalar, rows, &use) == cudaSuccess && use.clusters > 0;
+    const bool fit = use_of(device, &use) == cudaSuccess && (use.cluster == 1 || use.clusters > 0);
     cudaGetLastError();
     return fit;
   };
-  const auto type = static_cast<std::size_t>(scalar);
-  if (device.index >= 64 || type >= 8) return look_up();
-  auto& answer = known[device.index][type][k & 3];
+  if (device.index >= 64) return look_up();
+  auto& answer = known[device.index];
   if (answer.load(std::memory_order_relaxed) == unknown)
     answer.store(look_up() ? yes : no, std::memory_order_relaxed);
   return answer.load(std::memory_order_relaxed) == yes;
+}
+
+bool row_clusters_fit(ScalarType scalar, int k) {
+  static std::atomic<std::uint8_t> known[8][longest_cluster_rows + 1][64];
+  return clusters_fit(known[static_cast<std::size_t>(scalar)][k], [&](const Device& device, KernelUse* use) {
+    RowProblem rows;
+    rows.k = k;
+    return run_rows(nullptr, device, scalar, rows, use);
+  });
+}
+
+/// All kernels for columns of one length and compute type have clusters of like blocks.
+bool column_clusters_fit(const Pass& pass) {
+  static std::atomic<std::uint8_t> known[8][most_column_bits + 1][64];
+  return clusters_fit(known[static_cast<std::size_t>(pass.source_type)][pass.bits],
+                      [&](const Device& device, KernelUse* use) {
+                        return run_columns(nullptr, device, Family::tile_columns, pass, nullptr, use);
+                      });
 }
 
 }  // namespace
@@ -123,7 +139,7 @@ std::optional<RowProblem> as_rows(const Pass& pass) {
   const std::int64_t n = pass.length();
   const RowTuning tuning = tuning_of(pass.source_type, pass.bits);
   if (tuning.family == Family::pass) return {};
-  if (tuning.family == Family::cluster && !clusters_fit(pass.source_type, pass.bits)) return {};
+  if (tuning.family == Family::cluster && !row_clusters_fit(pass.source_type, pass.bits)) return {};
   const auto bytes = static_cast<std::int64_t>(size_of(pass.source_type));
   const bool dense = rows->x_stride == n && rows->y_stride == n;
   const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);
@@ -172,7 +188,11 @@ Family column_family(const Pass& pass) {
   const int chunk = column_chunk(size_of(pass.source_type), size_of(pass.target_type), value, pass.bits);
   const bool short_enough = pass.bits <= most_column_bits;
   const bool chunks = short_enough && has_aligned_columns(pass, chunk);
-  if (chunks && inner * static_cast<std::int64_t>(storage) >= sector_bytes) return Family::columns;
+  const bool tiles = short_enough && pass.bits >= least_tile_column_bits &&
+                     has_aligned_columns(pass, 16 / static_cast<int>(size_of(pass.source_type))) &&
+                     column_clusters_fit(pass);
+  if ((tiles || chunks) && inner * static_cast<std::int64_t>(storage) >= sector_bytes)
+    return tiles ? Family::tile_columns : Family::columns;
   const std::int64_t block = pass.length() * inner;
   const bool dense = fold.axis.x_stride == inner && fold.axis.y_stride == inner &&
                      (fold.outer_rank == 0 || (fold.outer_rank == 1 && fold.outer[0].x_stride == block &&
@@ -182,6 +202,7 @@ Family column_family(const Pass& pass) {
     const std::int64_t most = most_packed_elements(value);
     if (tile <= (inner < fewest ? most : most / 3)) return Family::packed;
   }
+  if (tiles) return Family::tile_columns;
   return chunks || (short_enough && inner >= fewest) ? Family::columns : Family::pass;
 }
 
@@ -205,18 +226,22 @@ detail::Plan plan_of(const HadamardProblem& step) {
       continue;
     }
     const auto cut = [&](int row_bits) {
-      return pass_schedule(step.scalar, axis.m, k, fold.outer_count(), fold.inner.extent, row_bits);
+      return pass_schedule(step.scalar, axis.m, k, fold.outer_count(), fold.inner.extent,
+                           cut_after_rows(k, row_bits));
     };
-    // Longer rows, up to those of a cluster, where they spare a pass of columns.
-    const int usual = first_row_bits(step.scalar, k);
-    const int longer = k - most_column_bits;
-    const bool narrow = size_of(step.scalar) < detail::compute_bytes_of(step.scalar);
-    if (longer > usual && longer <= longest_cluster_rows && !narrow && fold.inner.extent == 1 &&
-        starts_with_rows(cut(longer))) {
-      plan.push_back(cut(longer));
-    } else {
-      plan.push_back(cut(usual));
+    if (fold.inner.extent > 1) {
+      plan.push_back(cut(0));
+      continue;
     }
+    // 16-bit rows that leave their sums in float have a kernel for one length alone.
+    const bool narrow = size_of(step.scalar) < detail::compute_bytes_of(step.scalar);
+    int row_bits = std::min(k, narrow ? widened_row_bits : longest_block_rows);
+    for (int bits = row_bits + 1; !narrow && bits <= std::min(k - 1, longest_cluster_rows); ++bits) {
+      if (cut_after_rows(k, bits).time(k) < cut_after_rows(k, row_bits).time(k) &&
+          starts_with_rows(cut(bits)))
+        row_bits = bits;
+    }
+    plan.push_back(cut(row_bits));
   }
   return plan;
 }
@@ -246,6 +271,7 @@ cudaError_t run_columns(cudaStream_t stream, const Device& device, Family family
                         const std::int8_t* base, KernelUse* use) {
   return detail::visit_storage(pass, [&]<class In, class Out>() {
     if (family == Family::columns) return launch_columns<In, Out>(stream, device, pass, use);
+    if (family == Family::tile_columns) return launch_tile_columns<In, Out>(stream, device, pass, use);
     if (family == Family::packed) return launch_packed_columns<In, Out>(stream, device, pass, use);
     return launch_pass<In, Out>(stream, device, pass, base, use);
   });

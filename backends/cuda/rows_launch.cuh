@@ -19,7 +19,10 @@ inline RowSigns row_signs(const RowProblem& problem) {
 template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed>
 cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
   constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads, Signed>;
-  if (use != nullptr) return describe_kernel<kernel>(Threads, 0, *use);
+  if (use != nullptr) {
+    use->resident_threads = Threads;
+    return describe_kernel<kernel>(Threads, 0, *use);
+  }
   constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
   constexpr int unit_rows = LogN < word_bits ? 1 << (word_bits - LogN) : 1;
   constexpr std::int64_t block_units = Units * (Threads >> LaneBits);
@@ -43,18 +46,18 @@ cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, Ker
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed, class Out = S>
+template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, class Out = S>
 cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Split, Teams, MinBlocks, Signed, Out>;
+  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Teams, MinBlocks, Signed, Out>;
   constexpr int threads = 32 * Shape::warps * Teams;
   constexpr int bytes = Teams * Shape::bytes;
-  if (use != nullptr) *use = {0, threads, bytes, 0};
+  if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1, 0, threads * MinBlocks};
   const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
-  constexpr int tile_row_count = Split == 1 ? 1 : Shape::elements >> LogN;
+  constexpr int tile_row_count = Shape::elements >> LogN;
   const std::int64_t tiles = (problem.rows + tile_row_count - 1) / tile_row_count;
   // A grid has at most 2^31 - 1 blocks.
   constexpr std::int64_t most = std::int64_t{1} << 29;
@@ -62,8 +65,8 @@ cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const Ro
     const std::int64_t count = std::min(tiles - first, most * Teams);
     const std::int64_t x_stride = problem.x_stride * tile_row_count;
     const std::int64_t y_stride = problem.y_stride * tile_row_count;
-    const cudaError_t launched = launch<kernel, 1 << Split>(
-        stream, (count + Teams - 1) / Teams << Split, threads, bytes,
+    const cudaError_t launched = launch<kernel>(
+        stream, (count + Teams - 1) / Teams, threads, bytes,
         static_cast<const S*>(problem.x) + first * x_stride, static_cast<Out*>(problem.y) + first * y_stride,
         count, (problem.rows << LogN) - first * Shape::elements, x_stride, y_stride,
         static_cast<compute_type<S>>(problem.factor), row_signs(problem));
@@ -78,8 +81,8 @@ cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, co
   using Shape = TileShape<S, CellBits>;
   constexpr auto kernel = &persistent_rows<S, LogN, CellBits, Signed>;
   constexpr int threads = 32 * Shape::warps;
-  constexpr int bytes = Shape::bytes + 32 * Shape::input_row * Shape::warps;
-  if (use != nullptr) *use = {0, threads, bytes, 0};
+  constexpr int bytes = Shape::bytes + 32 * Shape::row_bytes * Shape::warps;
+  if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1, 0, threads};
   const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
@@ -97,15 +100,16 @@ cudaError_t launch_cluster_rows(cudaStream_t stream, const Device& device, const
   using Shape = TileShape<S, CellBits>;
   constexpr auto kernel = &cluster_rows<S, LogN, CellBits, Split, MinBlocks, Signed>;
   constexpr int threads = 32 * Shape::warps;
-  if (use != nullptr) *use = {0, threads, Shape::bytes, 0, 0};
-  const cudaError_t error = allow_shared_memory<kernel, (Split > 3)>(device, Shape::bytes);
+  constexpr int bytes = Shape::bytes + ClusterExchange<Split, threads>::mailbox_bytes;
+  if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1 << Split, 0, threads * MinBlocks};
+  const cudaError_t error = allow_shared_memory<kernel, (Split > 3)>(device, bytes);
   if (error != cudaSuccess) return error;
-  if (use != nullptr) return describe_cluster_kernel<kernel>(threads, Shape::bytes, 1 << Split, *use);
+  if (use != nullptr) return describe_cluster_kernel<kernel>(threads, bytes, 1 << Split, *use);
   // A grid has at most 2^31 - 1 blocks.
   constexpr std::int64_t most = std::int64_t{1} << 26;
   for (std::int64_t first = 0; first < problem.rows; first += most) {
     const cudaError_t launched = launch<kernel, 1 << Split>(
-        stream, std::min(problem.rows - first, most) << Split, threads, Shape::bytes,
+        stream, std::min(problem.rows - first, most) << Split, threads, bytes,
         static_cast<const S*>(problem.x) + first * problem.x_stride,
         static_cast<S*>(problem.y) + first * problem.y_stride, problem.x_stride, problem.y_stride,
         static_cast<compute_type<S>>(problem.factor), row_signs(problem));
@@ -120,7 +124,10 @@ cudaError_t launch_few_rows(cudaStream_t stream, const RowProblem& problem, Kern
   constexpr int threads = 1 << (LogN - 3);
   constexpr int bytes = static_cast<int>(sizeof(compute_type<S>)) << LogN;
   static_assert(bytes <= 48 << 10);  // what a block may have without asking
-  if (use != nullptr) return describe_kernel<kernel>(threads, bytes, *use);
+  if (use != nullptr) {
+    use->resident_threads = threads;
+    return describe_kernel<kernel>(threads, bytes, *use);
+  }
   return launch<kernel>(stream, problem.rows, threads, bytes, static_cast<const S*>(problem.x),
                         static_cast<S*>(problem.y), problem.x_stride, problem.y_stride,
                         static_cast<compute_type<S>>(problem.factor));
@@ -139,11 +146,11 @@ cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const R
   } else if constexpr (t.family == Family::persistent) {
     return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed>(stream, device, problem, use);
   } else if constexpr (t.family == Family::cluster) {
-    return launch_cluster_rows<S, K, t.cell_bits, t.split, t.min_blocks, Signed>(stream, device, problem,
-                                                                                 use);
+    // Signs take registers, for which three blocks a multiprocessor leave no room.
+    constexpr int min_blocks = Signed ? std::min(t.min_blocks, 2) : t.min_blocks;
+    return launch_cluster_rows<S, K, t.cell_bits, t.split, min_blocks, Signed>(stream, device, problem, use);
   } else if constexpr (t.family == Family::tile) {
-    return launch_tile_rows<S, K, t.cell_bits, t.split, t.teams, t.min_blocks, Signed>(stream, device,
-                                                                                       problem, use);
+    return launch_tile_rows<S, K, t.cell_bits, t.teams, t.min_blocks, Signed>(stream, device, problem, use);
   } else {
     return cudaErrorInvalidValue;  // the caller asks the tuning first
   }
@@ -154,10 +161,10 @@ cudaError_t launch_widened_rows(cudaStream_t stream, const Device& device, const
                                 KernelUse* use) {
   constexpr int k = widened_row_bits;
   constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), k);
-  static_assert(t.family == Family::tile && t.split == 0);
+  static_assert(t.family == Family::tile);
   const auto launch = [&]<bool Signed>(std::bool_constant<Signed>) {
-    return launch_tile_rows<S, k, t.cell_bits, 0, t.teams, t.min_blocks, Signed, float>(stream, device,
-                                                                                        problem, use);
+    return launch_tile_rows<S, k, t.cell_bits, t.teams, t.min_blocks, Signed, float>(stream, device, problem,
+                                                                                     use);
   };
   return problem.in.any() || problem.out.any() ? launch(std::true_type{}) : launch(std::false_type{});
 }

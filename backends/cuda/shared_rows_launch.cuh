@@ -21,7 +21,9 @@ cudaError_t launch_shared_rows_of(cudaStream_t stream, const Device& device, con
   const SharedTuning tuning = tune(sizeof(C), M, problem.rows.k, problem.rows.rows);
   const auto bytes =
       static_cast<int>(shared_rows_bytes(sizeof(S), sizeof(C), M, problem.rows.k, tuning.tile_rows));
-  if (use != nullptr) *use = {0, tuning.threads, static_cast<std::size_t>(bytes), 0};
+  constexpr int resident_threads = most_shared_threads(M) * (sizeof(C) == 4 && M == 1 ? 2 : 1);
+  if (use != nullptr)
+    *use = {0, tuning.threads, static_cast<std::size_t>(bytes), 0, 0, 1, 0, resident_threads};
   const cudaError_t error = allow_shared_memory<kernel>(device, device.shared_bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) return describe_kernel<kernel>(tuning.threads, static_cast<std::size_t>(bytes), *use);

@@ -79,6 +79,8 @@ struct Bench {
   void* z = nullptr;
   std::size_t capacity = 0;
   int replays = 11;
+  std::vector<std::int64_t> lengths;  ///< the only ones measured, if any are given
+  std::vector<std::int64_t> widths;   ///< inner extents, the same
   papillon::Workspace workspace;
 
   explicit Bench(std::size_t bytes) : capacity(bytes) {
@@ -181,9 +183,19 @@ struct Bench {
     return error <= 1e-4 * norm ? text : std::string("WRONG, ") + text;
   }
 
-  /// One problem: the copy, ours, and every peer that offers it.
-  json measure(const char* table, const Type& type, std::int64_t rows, std::int64_t n, int repeats,
-               const std::vector<Peer>& peers, const Variant& variant = {}, std::int64_t inner = 1) {
+  /// Whether a problem was asked for.
+  bool wants(std::int64_t n, std::int64_t inner) const {
+    const auto among = [](const std::vector<std::int64_t>& list, std::int64_t value) {
+      return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+    };
+    return among(lengths, n) && among(widths, inner);
+  }
+
+  /// One problem, if it was asked for, added to `lines`: the copy, ours, and every peer that offers it.
+  void measure(json& lines, const char* table, const Type& type, std::int64_t rows, std::int64_t n,
+               int repeats, const std::vector<Peer>& peers, const Variant& variant = {},
+               std::int64_t inner = 1) {
+    if (!wants(n, inner)) return;
     const std::size_t bytes = static_cast<std::size_t>(rows * n * inner) * papillon::size_of(type.scalar);
     const double scale = type.dtype == 4 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(n));
     const double copy = fastest_copy((bytes + 15) / 16 * 16, repeats);
@@ -212,7 +224,7 @@ struct Bench {
     }
     std::printf("\n");
     std::fflush(stdout);
-    return line;
+    lines.push_back(std::move(line));
   }
 };
 
@@ -228,6 +240,8 @@ int main(int argc, char** argv) try {
   int first_k = 1;
   int last_k = 15;
   int replays = 11;
+  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> widths;
   app.add_option("--plugin", plugins, "a peer, NAME=path");
   app.add_option("--scalar", scalars, "f32 f16 bf16 f64 i32 (default: all)");
   app.add_option(
@@ -238,6 +252,8 @@ int main(int argc, char** argv) try {
   app.add_option("--log2-elements", log2_elements, "of the cold table");
   app.add_option("--first", first_k, "log2 of the smallest n");
   app.add_option("--last", last_k, "log2 of the largest n");
+  app.add_option("--n", lengths, "only these lengths");
+  app.add_option("--inner", widths, "only these extents behind the axis");
   app.add_option("--replays", replays, "graph replays of which the median is taken");
   CLI11_PARSE(app, argc, argv);
 
@@ -260,21 +276,23 @@ int main(int argc, char** argv) try {
 
   Bench bench(std::size_t{8} << log2_elements);
   bench.replays = replays;
+  bench.lengths = lengths;
+  bench.widths = widths;
   for (const Type& type : types) {
     if (!wanted(scalars, type.name)) continue;
     require(papillon::perf::fill_normal(bench.x, std::size_t{1} << log2_elements, type.dtype, bench.stream));
     if (wanted(tables, "cold")) {
       for (int k = first_k; k <= last_k; ++k)
-        result["lines"].push_back(bench.measure("cold", type, std::int64_t{1} << (log2_elements - k),
-                                                std::int64_t{1} << k, 2, peers));
+        bench.measure(result["lines"], "cold", type, std::int64_t{1} << (log2_elements - k),
+                      std::int64_t{1} << k, 2, peers);
     }
     if (wanted(tables, "hot") && type.dtype == 2) {
       for (const std::int64_t rows : {1, 1024, 16384, 65536, 524288, 2097152})
-        result["lines"].push_back(bench.measure("hot", type, rows, 128, rows <= 65536 ? 100 : 4, peers));
+        bench.measure(result["lines"], "hot", type, rows, 128, rows <= 65536 ? 100 : 4, peers);
     }
     if (wanted(tables, "batch") && type.dtype == 0) {
       for (const int k : {10, 12, 14, 15})
-        result["lines"].push_back(bench.measure("batch", type, 128, std::int64_t{1} << k, 100, peers));
+        bench.measure(result["lines"], "batch", type, 128, std::int64_t{1} << k, 100, peers);
     }
     const std::int64_t elements = std::int64_t{1} << (log2_elements - 1);
     if (wanted(tables, "orders")) {
@@ -282,7 +300,7 @@ int main(int argc, char** argv) try {
            {12,  48,   192,  768,  3072,  12288, 80,   320,  1280, 5120, 20480, 112,
             448, 1792, 3584, 7168, 14336, 28672, 2304, 2816, 3328, 3840, 15360, 30720}) {
         if (type.scalar == ScalarType::float64 && n > 20480) continue;  // does not fit a block
-        result["lines"].push_back(bench.measure("orders", type, elements / n, n, 2, {}));
+        bench.measure(result["lines"], "orders", type, elements / n, n, 2, {});
       }
     }
     if (wanted(tables, "options")) {
@@ -290,25 +308,24 @@ int main(int argc, char** argv) try {
         for (const int k : {4, 7, 10, 12, 13, 14, 15}) {
           if (type.scalar == ScalarType::float64 && k == 15) continue;  // does not fit a block
           const std::int64_t n = std::int64_t{1} << k;
-          result["lines"].push_back(bench.measure("options", type, elements / n - 1, n, 2, {}, variant));
+          bench.measure(result["lines"], "options", type, elements / n - 1, n, 2, {}, variant);
         }
       }
     }
     if (wanted(tables, "long")) {
       // 128 rows of 2^16 in the cache, as far as they fit, then all elements at every length.
-      result["lines"].push_back(bench.measure("long", type, 128, 1 << 16, 20, peers));
+      bench.measure(result["lines"], "long", type, 128, 1 << 16, 20, peers);
       for (int k = 16; k <= log2_elements; k += k < 20 ? 1 : 2)
-        result["lines"].push_back(bench.measure("long", type, std::int64_t{1} << (log2_elements - k),
-                                                std::int64_t{1} << k, 2, peers));
+        bench.measure(result["lines"], "long", type, std::int64_t{1} << (log2_elements - k),
+                      std::int64_t{1} << k, 2, peers);
     }
     if (wanted(tables, "columns")) {
       for (const std::int64_t n : {2, 8, 32, 128, 1024, 4096})
         for (const std::int64_t inner : {1, 3, 8, 16, 64, 1024})
-          result["lines"].push_back(
-              bench.measure("columns", type, elements / (n * inner), n, 2, {}, {}, inner));
+          bench.measure(result["lines"], "columns", type, elements / (n * inner), n, 2, {}, {}, inner);
       // All of one axis, beside the same transform of the other one.
-      result["lines"].push_back(bench.measure("columns", type, 1, 65536, 2, {}, {}, 1024));
-      result["lines"].push_back(bench.measure("columns", type, 1024, 65536, 2, {}));
+      bench.measure(result["lines"], "columns", type, 1, 65536, 2, {}, {}, 1024);
+      bench.measure(result["lines"], "columns", type, 1024, 65536, 2, {});
     }
   }
   if (!json_path.empty()) std::ofstream(json_path) << result.dump(1) << "\n";

@@ -130,6 +130,26 @@ __device__ __forceinline__ uint4 pack(const compute_type<S>* values) {
   }
 }
 
+/// The values of a cell, 8 bytes of the compute type.
+template <class C>
+__device__ __forceinline__ void unpack_cell(const uint2& cell, C* values) {
+  if constexpr (sizeof(C) == 4) {
+    values[0] = __builtin_bit_cast(C, cell.x);
+    values[1] = __builtin_bit_cast(C, cell.y);
+  } else {
+    values[0] = __builtin_bit_cast(C, cell);
+  }
+}
+template <class C>
+__device__ __forceinline__ uint2 pack_cell(const C* values) {
+  if constexpr (sizeof(C) == 4) {
+    return make_uint2(__builtin_bit_cast(std::uint32_t, values[0]),
+                      __builtin_bit_cast(std::uint32_t, values[1]));
+  } else {
+    return __builtin_bit_cast(uint2, values[0]);
+  }
+}
+
 /// Stages `First` to `Last` - 1 over the index bits of a register array of 2^k >= 2^Last values.
 template <int First, int Last, int Count, class C>
 __device__ __forceinline__ void register_stages(C (&values)[Count]) {

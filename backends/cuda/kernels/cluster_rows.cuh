@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/cluster_exchange.cuh"
 #include "kernels/tile_rows.cuh"
 
 namespace papillon::cuda {
@@ -10,11 +11,8 @@ namespace papillon::cuda {
 /// Contiguous rows of 2^Split tiles, each in a block of a cluster: one pass over memory for rows that no
 /// block can hold.
 ///
-/// A block transforms its tile as in tile_rows. Then the blocks exchange through distributed shared memory:
-/// of the 16 words of 16 bytes that a thread holds, those of equal number go to the same block, whose thread
-/// of the same number finishes them: the stages of the highest bits, and the store. A word arrives at a place
-/// of its own, neighbouring threads side by side, in what was the tile's exchange buffer; so blocks wait for
-/// each other twice, once until that has been read and once until all words are there.
+/// A block transforms its tile as in tile_rows; then the blocks exchange, and results leave straight from the
+/// exchange.
 template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
     cluster_rows(const S* x, S* y, std::int64_t x_stride, std::int64_t y_stride, compute_type<S> scale,
@@ -24,7 +22,6 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
   using Layout = StoreLayout<S, CellBits>;
   constexpr int threads = 32 * Shape::warps;
   constexpr int vector = 16 / static_cast<int>(sizeof(C));
-  constexpr int vector_bits = vector == 4 ? 2 : 1;
   constexpr int words = 16 >> Split;              // of a thread to each block
   constexpr int stores = Layout::count >> Split;  // of a thread to each tile
   constexpr int word_stores = vector / Layout::values;
@@ -43,6 +40,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
   const S* source =
       x + row * x_stride + rank * Shape::elements + warp * Shape::slice_elements + lane * chunk_elements;
 
+  const ClusterExchange<Split, threads> exchange(buffer, buffer + Shape::bytes, rank);
+
   ThreadCells<S> cells;
   copy_slice<S, CellBits, false>(slice, source, 0, lane);
   const int first_store = Layout::place(rank * stores);
@@ -51,30 +50,9 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
       row_signs, warp, lane, rank * Shape::elements,
       first_store + Layout::place(kept % stores) + kept / stores * Shape::elements);
   transform_tile<S, LogN, CellBits>(
-      cells, slice, buffer, warp, lane, signs,
-      [] {
-        if constexpr (!Shape::dense) __syncwarp();
-      },
-      [] { __syncthreads(); });
+      cells, slice, buffer, warp, lane, signs, [] { __syncwarp(); }, [] { __syncthreads(); });
 
-  ptx::cluster_arrive();  // this block has read its buffer
-  ptx::cluster_wait();
-  const auto place = [&](int word) { return static_cast<std::uint32_t>(word * threads + thread) * 16; };
-#pragma unroll
-  for (int block = 0; block < 1 << Split; ++block) {
-    const std::uint32_t there = ptx::cluster_address(buffer + place(rank * words), block);
-#pragma unroll
-    for (int word = 0; word < words; ++word) {
-      ptx::cluster_store(there + word * threads * 16,
-                         pack<C>(cells.values + (block * words + word) * vector));
-    }
-  }
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
-#pragma unroll
-  for (int word = 0; word < 16; ++word)
-    unpack<C>(ptx::load_16(buffer + place(word)), cells.values + word * vector);
-  register_stages<vector_bits + 4 - Split, vector_bits + 4>(cells.values);
+  exchange.run(cells.values);
 
   S* target = y + row * y_stride + Layout::first(warp, lane) + first_store;
 #pragma unroll

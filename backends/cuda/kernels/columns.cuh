@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/arithmetic.cuh"
+#include "kernels/column_index.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_80_shared.cuh"
 #include "papillon/core/pass.hpp"
@@ -105,16 +106,9 @@ __global__ void __launch_bounds__(ColumnShape<compute_type<In>, LogN, LogW, V, A
     const std::int64_t index = column + (static_cast<std::int64_t>(j) << LogW);
     if (index >= columns) continue;
     valid = j + 1;
-    const std::int64_t inner = pass.fold.inner.extent;
-    std::int64_t outer = 0;
-    if (columns <= 0xffffffff) {  // a 64-bit division is a hundred instructions
-      outer = static_cast<std::uint32_t>(index) / static_cast<std::uint32_t>(inner);
-    } else {
-      outer = index / inner;
-    }
-    const Offset offset = pass.fold.outer_offset(outer);
-    from[j] = offset.x + index - outer * inner;
-    to[j] = offset.y + index - outer * inner;
+    const Offset offset = column_offsets(pass, index, columns);
+    from[j] = offset.x;
+    to[j] = offset.y;
   }
 
   C values[Shape::points * V];

@@ -7,7 +7,6 @@
 #include "kernels/arithmetic.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_80_shared.cuh"
-#include "kernels/ptx/sm_90_cluster.cuh"
 #include "kernels/sign_words.cuh"
 
 namespace papillon::cuda {
@@ -25,24 +24,17 @@ struct TileShape {
   static constexpr int slice_elements = 1024 * values_per_cell;
   // The cells of a thread are a row of shared memory. Rows of input are dense, and the 16-byte chunks of row
   // r are swizzled by r mod 8: asynchronous copies into padded rows, which cross 128-byte lines, read half of
-  // the sectors twice. Where storage and compute type have one size the exchanged rows are the same: a thread
-  // writes what it has transformed to where it read it. Elsewhere those are padded by a chunk, so that every
-  // address is a base and a constant. Neither has a bank conflict.
-  static constexpr bool dense = sizeof(S) == sizeof(C);
+  // the sectors twice. Exchanged rows are padded by a chunk, so that every address is a base and a constant.
+  // Neither has a bank conflict.
   static constexpr int row_bytes = 32 * values_per_cell * static_cast<int>(sizeof(S));
-  static constexpr int input_row = row_bytes;
-  static constexpr int exchange_row = dense ? 256 : 272;
+  static constexpr int exchange_row = 272;
   static constexpr int slice_bytes = 32 * exchange_row;  // holds the input, then what is exchanged
   static constexpr int bytes = slice_bytes * warps;
 
-  /// Where chunk `chunk` of a row of input, or of an exchanged row, lies, `row_swizzle` being the row's
-  /// number mod 8. Chunks 8 apart lie 128 bytes apart, which a compiler does not see through the exclusive
-  /// or.
+  /// Where chunk `chunk` of a row of input lies, `row_swizzle` being the row's number mod 8. Chunks 8 apart
+  /// lie 128 bytes apart, which a compiler does not see through the exclusive or.
   __device__ static constexpr int input_offset(int chunk, int row_swizzle) {
     return (chunk & 8) * 16 + (((chunk & 7) ^ row_swizzle) << 4);
-  }
-  __device__ static constexpr int chunk_offset(int chunk, int row_swizzle) {
-    return dense ? input_offset(chunk, row_swizzle) : chunk << 4;
   }
 };
 
@@ -53,22 +45,9 @@ struct ThreadCells {
   static constexpr int P = 8 / static_cast<int>(sizeof(C));
   C values[32 * P];
 
-  __device__ __forceinline__ uint2 cell(int i) const {
-    if constexpr (P == 2) {
-      return make_uint2(__builtin_bit_cast(std::uint32_t, values[2 * i]),
-                        __builtin_bit_cast(std::uint32_t, values[2 * i + 1]));
-    } else {
-      return __builtin_bit_cast(uint2, values[i]);
-    }
-  }
+  __device__ __forceinline__ uint2 cell(int i) const { return pack_cell<C>(values + i * P); }
   __device__ __forceinline__ void load(int i, std::uint32_t address) {
-    const uint2 word = ptx::load_8(address);
-    if constexpr (P == 2) {
-      values[2 * i] = __builtin_bit_cast(C, word.x);
-      values[2 * i + 1] = __builtin_bit_cast(C, word.y);
-    } else {
-      values[i] = __builtin_bit_cast(C, word);
-    }
+    unpack_cell<C>(ptx::load_8(address), values + i * P);
   }
 };
 
@@ -78,8 +57,7 @@ template <class S, int CellBits>
 __device__ __forceinline__ std::uint32_t final_cell(std::uint32_t buffer, int warp, int lane, int s) {
   using Shape = TileShape<S, CellBits>;
   constexpr int warps = Shape::warps;
-  return buffer + (warp + warps * s) * Shape::exchange_row + ((lane & 1) << 3) +
-         Shape::chunk_offset(lane >> 1, (warp & 7) ^ (warps * s & 7));
+  return buffer + (warp + warps * s) * Shape::exchange_row + (lane << 3);
 }
 
 /// Which cells a thread stores at once. In 16-bit tiles of several warps these are two neighbours, so that a
@@ -112,12 +90,12 @@ __device__ __forceinline__ void copy_slice(std::uint32_t input, const S* source,
   constexpr int row_chunks = Shape::row_bytes / 16;
   constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
   constexpr int rows = 32 / row_chunks;  // that the warp copies at once
-  const std::uint32_t place = input + lane / row_chunks * Shape::input_row;
+  const std::uint32_t place = input + lane / row_chunks * Shape::row_bytes;
 #pragma unroll
   for (int i = 0; i < row_chunks; ++i) {
     const int offset = Shape::input_offset(lane % row_chunks, (lane / row_chunks) ^ (i * rows & 7));
     if (!Partial || i * 32 * chunk_elements < valid)
-      ptx::async_copy_16(place + i * rows * Shape::input_row + offset, source + i * 32 * chunk_elements);
+      ptx::async_copy_16(place + i * rows * Shape::row_bytes + offset, source + i * 32 * chunk_elements);
   }
 }
 
@@ -142,12 +120,8 @@ class TileSigns {
       mask_ = sign_mask<count>(signs.vector, position & ((1 << LogN) - 1));
     }
   }
-  /// Where lane i keeps the signs of store i of a tile; with two halves of a row, those of cell i mod 16 of
-  /// the 16 cells from `kept` on, in half i / 16.
+  /// Where lane i keeps the signs of store i of a tile.
   __device__ static constexpr int kept_store(int lane) { return Layout::place(lane % Layout::count); }
-  __device__ static constexpr int kept_store(int lane, int kept) {
-    return Layout::place(kept + (lane & 15)) + (lane >> 4) * Shape::elements;
-  }
 
   __device__ __forceinline__ void on_input(ThreadCells<S>& cells) const {
     if constexpr (Signed) {
@@ -202,7 +176,7 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
   // A thread's own 32 cells.
 #pragma unroll
   for (int c = 0; c < row_chunks; ++c) {
-    const uint4 word = ptx::load_16(input + lane * Shape::input_row + Shape::input_offset(c, lane & 7));
+    const uint4 word = ptx::load_16(input + lane * Shape::row_bytes + Shape::input_offset(c, lane & 7));
     unpack<S>(word, values + c * chunk_elements);
   }
   signs.on_input(cells);
@@ -213,12 +187,11 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
   input_read();
 #pragma unroll
   for (int c = 0; c < 16; ++c)
-    ptx::store_16(slice + lane * Shape::exchange_row + Shape::chunk_offset(c, lane & 7),
-                  pack<C>(values + c * 2 * P));
+    ptx::store_16(slice + lane * Shape::exchange_row + (c << 4), pack<C>(values + c * 2 * P));
   __syncwarp();
-  // This lane's cell of row r of a slice; the parts of r that are constant stay constant offsets.
+  // This lane's cell of row r of the slice.
   const auto cell_address = [&](int r) -> std::uint32_t {
-    return slice + r * Shape::exchange_row + ((lane & 1) << 3) + Shape::chunk_offset(lane >> 1, r & 7);
+    return slice + r * Shape::exchange_row + (lane << 3);
   };
 #pragma unroll
   for (int r = 0; r < 32; ++r) cells.load(r, cell_address(r));
@@ -285,43 +258,12 @@ __device__ __forceinline__ void store_cells(Out* target, int i, const compute_ty
   }
 }
 
-/// The highest bit of a row whose two tiles are with two teams, for the 16 cells a thread that this team
-/// keeps. The other team's values of the same cells are at `received(cell)`.
-template <class S, int CellBits, int Upper, bool Signed, class Signs, class Received>
-__device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const Received& received, S* target,
-                                             compute_type<S> scale, const Signs& signs, int lane) {
-  using C = compute_type<S>;
-  constexpr int P = ThreadCells<S>::P;
-  constexpr int kept = Upper * 16;
-  ThreadCells<S> others;
-#pragma unroll
-  for (int i = kept; i < kept + 16; ++i) {
-    others.load(i, received(i));
-    C sums[P];
-    C differences[P];
-#pragma unroll
-    for (int p = 0; p < P; ++p) {
-      const C low = Upper ? others.values[i * P + p] : cells.values[i * P + p];
-      const C high = Upper ? cells.values[i * P + p] : others.values[i * P + p];
-      sums[p] = sum(low, high);
-      differences[p] = difference(low, high);
-    }
-    constexpr int all = 2 * TileShape<S, CellBits>::elements;
-    const std::uint32_t low_marks = signs.of_store(i - kept, lane);
-    const std::uint32_t high_marks = signs.of_store(i - kept + 16, lane);
-    store_cells<S, CellBits, Signed>(target, i, sums, scale, low_marks, 0, all);
-    store_cells<S, CellBits, Signed>(target, i, differences, scale, high_marks, 1, all);
-  }
-}
-
-/// Contiguous rows through shared memory. A tile is whole rows of one warp (CellBits = 10), one row of a
-/// block's warps, or (Split = 1) half a row of a block, the other half being in the other block of its
-/// cluster.
+/// Contiguous rows through shared memory. A tile is whole rows of one warp (CellBits = 10), or one row of a
+/// block's warps.
 ///
 /// Bits are transformed from the lowest in groups: those of a thread's 32 neighbouring cells, those that an
-/// exchange inside the warp brings into registers, those between warps, after an exchange inside the block,
-/// and the highest between the two blocks of a cluster, each of which takes half of the pairs. The last
-/// exchange leaves neighbouring cells to neighbouring lanes: stores are coalesced.
+/// exchange inside the warp brings into registers, and those between warps, after an exchange inside the
+/// block. The last exchange leaves neighbouring cells to neighbouring lanes: stores are coalesced.
 ///
 /// A block has one tile: several blocks on a multiprocessor, in different phases, overlap loads, sums,
 /// exchanges and stores, and the multiprocessors, which do not all get the same share of the bandwidth, draw
@@ -329,17 +271,14 @@ __device__ __forceinline__ void finish_pairs(const ThreadCells<S>& cells, const 
 /// (docs/kernels-h200.md).
 ///
 /// `Out` is S, or float for the first pass of a longer 16-bit transform, whose sums stay in float.
-template <class S, int LogN, int CellBits, int Split, int Teams, int MinBlocks, bool Signed, class Out = S>
+template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, class Out = S>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks)
     tile_rows(const S* x, Out* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
               std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
   using Shape = TileShape<S, CellBits>;
   constexpr int P = Shape::values_per_cell;
-  constexpr int warps = Shape::warps;
   constexpr bool block_wide = CellBits > 10;
   static_assert(!block_wide || Teams == 1);
-  static_assert(Split == 0 || std::is_same_v<S, Out>);
-  static_assert(Split == 0 || (block_wide && LogN == CellBits + Shape::value_bits + 1));
   constexpr bool partial = LogN < CellBits + Shape::value_bits;  // the last tile may hold fewer rows
   extern __shared__ __align__(1024) unsigned char shared[];
 
@@ -347,59 +286,28 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
   const int block_warp = static_cast<int>(threadIdx.x) >> 5;
   const int team = block_wide ? 0 : block_warp;
   const int warp = block_wide ? block_warp : 0;
-  const unsigned rank = Split == 1 ? blockIdx.x & 1u : 0u;
-  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x >> Split) * Teams + team;
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * Teams + team;
   if (!block_wide && tile >= tiles) return;
   const std::uint32_t buffer = ptx::shared_address(shared) + team * Shape::bytes;
   constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
-  const S* source = x + tile * x_stride + static_cast<int>(rank) * Shape::elements +
-                    warp * Shape::slice_elements + lane * chunk_elements;
+  const S* source = x + tile * x_stride + warp * Shape::slice_elements + lane * chunk_elements;
   const std::int64_t left = elements - tile * Shape::elements;  // read where tiles may be partial only
 
   ThreadCells<S> cells;
   const std::uint32_t slice = buffer + warp * Shape::slice_bytes;
   copy_slice<S, CellBits, partial>(slice, source, left - lane * chunk_elements, lane);
-  const auto input_read = [] {
-    if constexpr (!Shape::dense) __syncwarp();  // a dense row is overwritten by the thread that read it
-  };
+  const auto input_read = [] { __syncwarp(); };
   using Signs = TileSigns<S, LogN, CellBits, Signed>;
-  const Signs signs(
-      row_signs, warp, lane, static_cast<int>(rank) * Shape::elements,
-      Split == 1 ? Signs::kept_store(lane, static_cast<int>(rank) * 16) : Signs::kept_store(lane));
+  const Signs signs(row_signs, warp, lane, 0, Signs::kept_store(lane));
   transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, signs, input_read,
                                     [] { __syncthreads(); });
   using Layout = StoreLayout<S, CellBits>;
   Out* target = y + tile * y_stride + Layout::first(warp, lane);
   const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
-  if constexpr (Split == 0) {
 #pragma unroll
-    for (int i = 0; i < Layout::count; ++i) {
-      store_cells<S, CellBits, Signed, Out>(target, i, cells.values + i * Layout::values, scale,
-                                            signs.of_store(i, lane), 0, valid);
-    }
-  } else {
-    // The highest bit: each block gives the cells of one half to the other, and finishes the pairs of its own
-    // half.
-    ptx::cluster_arrive();  // this block has read its buffer
-    const auto finish = [&](auto upper) {
-      constexpr int given = upper ? 0 : 16;
-      ptx::cluster_wait();  // the other block has read its buffer
-      const auto mailbox = [&](int i) {
-        return final_cell<S, CellBits>(buffer, warp, lane, i / warps) + i % warps * Shape::slice_bytes;
-      };
-#pragma unroll
-      for (int i = 0; i < 16; ++i)
-        ptx::cluster_store(ptx::cluster_address(mailbox(given + i), 1 - upper), cells.cell(given + i));
-      ptx::cluster_arrive();
-      ptx::cluster_wait();
-      finish_pairs<S, CellBits, upper, Signed>(
-          cells, [&](int i) { return mailbox(i); }, target, scale, signs, lane);
-    };
-    if (rank == 0) {
-      finish(std::integral_constant<int, 0>{});
-    } else {
-      finish(std::integral_constant<int, 1>{});
-    }
+  for (int i = 0; i < Layout::count; ++i) {
+    store_cells<S, CellBits, Signed, Out>(target, i, cells.values + i * Layout::values, scale,
+                                          signs.of_store(i, lane), 0, valid);
   }
 }
 
@@ -418,7 +326,7 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int warp = static_cast<int>(threadIdx.x) >> 5;
   const std::uint32_t buffer = ptx::shared_address(shared);
-  const std::uint32_t input = buffer + Shape::bytes + warp * (32 * Shape::input_row);
+  const std::uint32_t input = buffer + Shape::bytes + warp * (32 * Shape::row_bytes);
   const std::int64_t first = blockIdx.x * static_cast<std::int64_t>(block_rows);
   const std::int64_t end = rows - first < block_rows ? rows : first + block_rows;
   const S* source = x + first * x_stride + warp * Shape::slice_elements + lane * chunk_elements;

@@ -10,19 +10,47 @@ namespace papillon::cuda {
 /// Bits of a pass over columns at most, for kernels/columns.cuh.
 inline constexpr int most_column_bits = 12;
 
-/// Bits of the first pass over contiguous rows of a long transform, unless longer rows spare a pass.
-constexpr int first_row_bits(ScalarType scalar, int k) {
-  // 16-bit rows that leave their sums in float have a kernel for this length alone. Others are fast up to
-  // 2^14; columns are fastest up to 2^8.
-  const bool narrow = size_of(scalar) < detail::compute_bytes_of(scalar);
-  return narrow || k <= 13 + 8 ? 13 : 14;
+/// Bits of the first pass over contiguous rows at most, and the most that a block has without a cluster.
+inline constexpr int longest_cluster_rows = 19;
+inline constexpr int longest_block_rows = 14;
+
+/// The time of a pass over columns of 2^bits points, in copies of the same bytes, for 4-byte values.
+constexpr double column_time(int bits) {
+  constexpr double times[most_column_bits + 1] = {1.0,  1.04, 1.04, 1.04, 1.04, 1.04, 1.04,
+                                                  1.04, 1.05, 1.08, 1.12, 1.33, 1.54};
+  return times[bits];
 }
 
-/// How an axis of m * 2^k points is cut into passes when no kernel takes it in one: contiguous rows of
-/// 2^row_bits first, if inner is 1, then columns, then the order-m factor on its own. Pure. The lengths are
-/// those at which the kernels are fast on an NVIDIA H200.
+/// The same for a pass over contiguous rows.
+constexpr double row_time(int bits) {
+  constexpr double cluster_times[] = {1.23, 1.37, 1.57, 2.4};  // 2^16 to 2^19
+  return bits <= longest_block_rows ? 1.02 : bits == 15 ? 1.05 : cluster_times[bits - 16];
+}
+
+/// How an axis of 2^k points is cut: rows of 2^row_bits first, then `parts` passes over columns.
+struct PassCut {
+  int row_bits = 0;
+  int parts = 0;
+
+  constexpr int first_bit(int part, int k) const { return row_bits + (k - row_bits) * part / parts; }
+  constexpr double time(int k) const {
+    double sum = row_bits > 0 ? row_time(row_bits) : 0.0;
+    for (int part = 0; part < parts; ++part) sum += column_time(first_bit(part + 1, k) - first_bit(part, k));
+    return sum;
+  }
+};
+
+/// The fewest passes over columns after rows of 2^row_bits, or one more where that is faster. Pure.
+constexpr PassCut cut_after_rows(int k, int row_bits) {
+  const PassCut fewest{row_bits, (k - row_bits + most_column_bits - 1) / most_column_bits};
+  const PassCut more{row_bits, fewest.parts + 1};
+  return fewest.parts > 0 && k - row_bits >= more.parts && more.time(k) < fewest.time(k) ? more : fewest;
+}
+
+/// The passes of an axis of m * 2^k points when no kernel takes it in one: those of the cut, then the order-m
+/// factor on its own. Pure. The lengths are those at which the kernels are fast on an NVIDIA H200.
 constexpr Schedule pass_schedule(ScalarType scalar, std::int64_t m, int k, std::int64_t outer,
-                                 std::int64_t inner, int row_bits) {
+                                 std::int64_t inner, const PassCut& cut) {
   Schedule schedule{
       Architecture::device, scalar, m, k, outer, inner, {}, 0, "NVIDIA H200, 132 multiprocessors"};
   const std::size_t value = detail::compute_bytes_of(scalar);
@@ -40,17 +68,10 @@ constexpr Schedule pass_schedule(ScalarType scalar, std::int64_t m, int k, std::
       pass.group_count = 1;
     }
   };
-  int bit = 0;
-  if (inner == 1 && k > 0) {
-    bit = k < row_bits ? k : row_bits;
-    add(0, bit, false);
-  }
-  const int left = k - bit;
-  const int parts = (left + most_column_bits - 1) / most_column_bits;
-  for (int part = 0; part < parts; ++part) {
-    const int bits = (left * (part + 1)) / parts - (left * part) / parts;
-    add(bit, bits, false);
-    bit += bits;
+  if (cut.row_bits > 0) add(0, cut.row_bits, false);
+  for (int part = 0; part < cut.parts; ++part) {
+    const int first = cut.first_bit(part, k);
+    add(first, cut.first_bit(part + 1, k) - first, false);
   }
   if (m > 1) add(k, 0, true);
   return schedule;

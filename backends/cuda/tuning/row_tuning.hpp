@@ -15,8 +15,9 @@ enum class Family : std::uint8_t {
   persistent,  ///< the same for the longest 16-bit rows: a block takes several, the next one on its way
   cluster,     ///< kernels/cluster_rows.cuh: contiguous rows of several blocks, in one cluster
   shared,      ///< kernels/shared_rows.cuh: contiguous rows with order-m factor, signs, orders, any alignment
-  columns,     ///< kernels/columns.cuh: neighbouring columns
-  packed,      ///< kernels/packed_columns.cuh: columns of an array without gaps, few or odd in number
+  columns,     ///< kernels/columns.cuh: neighbouring columns, up to 32 points in registers
+  tile_columns,  ///< kernels/tile_columns.cuh: neighbouring columns of more points through shared memory
+  packed,        ///< kernels/packed_columns.cuh: columns of an array without gaps, few or odd in number
 };
 
 constexpr std::string_view name_of(Family family) {
@@ -37,6 +38,8 @@ constexpr std::string_view name_of(Family family) {
       return "shared_rows";
     case Family::columns:
       return "columns";
+    case Family::tile_columns:
+      return "tile_columns";
     case Family::packed:
       return "packed_columns";
   }
@@ -50,7 +53,7 @@ struct RowTuning {
   int units = 1;       ///< lane: rows (or words of rows) a thread
   int threads = 128;   ///< lane: of a block
   int cell_bits = 0;   ///< tile, cluster: 8-byte cells of a tile, log2
-  int split = 0;       ///< tile, cluster: blocks of a row, log2 (a cluster)
+  int split = 0;       ///< cluster: blocks of a row, log2 (a cluster)
   int teams = 1;       ///< tile: independent warps of a block, where a warp holds a tile
   int min_blocks = 1;  ///< tile, cluster: blocks of a multiprocessor
   int block_rows = 1;  ///< persistent: most rows of a block
@@ -70,6 +73,13 @@ struct SharedTuning {
 /// The choice for neighbouring columns of 2^k points.
 struct ColumnTuning {
   int chunk_bits = 0;  ///< chunks of 16 bytes of the compute type beside each other in a tile, log2
+  int min_blocks = 1;  ///< blocks of a multiprocessor
+};
+
+/// The choice for neighbouring aligned columns of 2^k points, k from 6 on.
+struct TileColumnTuning {
+  int width_bits = 4;  ///< cells (8 bytes of the compute type) of a tile's row, log2
+  int split = 0;       ///< blocks of a tile, log2 (a cluster)
   int min_blocks = 1;  ///< blocks of a multiprocessor
 };
 

@@ -21,6 +21,10 @@ constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64
   return sm_90::shared_tuning(compute_bytes, m, k, rows);
 }
 
+constexpr TileColumnTuning tile_column_tuning(int bytes, int compute_bytes, int k, std::int64_t row_bytes) {
+  return sm_90::tile_column_tuning(bytes, compute_bytes, k, row_bytes);
+}
+
 constexpr ColumnTuning column_tuning(int bytes, int k) { return sm_90::column_tuning(bytes, k); }
 
 }  // namespace papillon::cuda::sm_100

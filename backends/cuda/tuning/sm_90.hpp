@@ -35,18 +35,17 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
     if (bytes == 4 && k == 10) t.threads = 32;
     return t;
   }
-  // Beyond: blocks of 64 KiB of the compute type while eight of them hold a row, then of 128 KiB. A cluster
-  // of sixteen blocks pays for 16-bit types only, which move three times the bytes in two passes. Not
-  // measured.
-  const int longest = bytes == 2 ? 18 : bytes == 4 ? 17 : 17;  // cells
-  if (cells > (compute_bytes == 8 ? 15 : 14)) {
+  // Beyond: clusters of blocks of 64 KiB of the compute type, three blocks a multiprocessor, so that one's
+  // exchange overlaps another's loads; at 2^18 cells sixteen blocks of 128 KiB, which pay for 16-bit types
+  // only: these move three times the bytes in two passes.
+  const int longest = bytes == 2 ? 18 : 17;  // cells
+  if (cells > 14) {
     if (cells > longest) return {};
-    const int cell_bits = cells <= 16 && compute_bytes == 4 ? 13 : 14;
-    const int blocks = 512 >> (cell_bits - 5);
-    return {Family::cluster, 0, 1, 1 << (cell_bits - 5), cell_bits, cells - cell_bits, 1, blocks, 1, card};
+    const int cell_bits = cells == 18 ? 14 : 13;
+    return {Family::cluster,     0, 1,   1 << (cell_bits - 5), cell_bits, cells - cell_bits, 1,
+            cells == 18 ? 1 : 3, 1, card};
   }
-  const int split = cells == 15 ? 1 : 0;
-  RowTuning t{Family::tile, 0, 1, 128, cells < 10 ? 10 : cells - split, split, 1, 1, 1, card};
+  RowTuning t{Family::tile, 0, 1, 128, cells < 10 ? 10 : cells, 0, 1, 1, 1, card};
   const int warps = 1 << (t.cell_bits - 10);
   if (bytes == 2 && cells == 14) {
     t.family = Family::persistent;
@@ -85,7 +84,8 @@ constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64
   return {static_cast<int>(tile_rows), threads};
 }
 
-/// Columns of 2^k points stored in `bytes`, for kernels/columns.cuh, k from 1 to 12. Pure. Not measured yet.
+/// Columns of 2^k points stored in `bytes`, for kernels/columns.cuh, k from 1 to 12. Pure. Beyond 2^5 these
+/// are for columns that are not aligned.
 constexpr ColumnTuning column_tuning(int bytes, int k) {
   if (k <= 5) return {7, k == 5 ? 2 : 4};  // no shared memory: 128 chunks a block
   // A tile of 32 KiB, or more where rows of it would be narrower than 32 bytes of storage (from 2^11 points
@@ -97,6 +97,25 @@ constexpr ColumnTuning column_tuning(int bytes, int k) {
   if (k == 12) chunk_bits = 1;
   const int threads = 1 << (chunk_bits + k - 4);
   return {chunk_bits, 512 / threads};
+}
+
+/// Columns of 2^k points read in `bytes` and summed in `compute_bytes`, whose rows have `row_bytes` in one
+/// outer index, for kernels/tile_columns.cuh, k from 6 to 12. Pure.
+///
+/// Rows of a tile are 128 bytes of storage, for which a cluster of two to eight blocks pays; of 16-bit types
+/// 64 bytes from 2^9 points on, since there the exchange of a cluster takes as long as the memory.
+constexpr TileColumnTuning tile_column_tuning(int bytes, int compute_bytes, int k, std::int64_t row_bytes) {
+  const bool narrow = bytes < compute_bytes;
+  int width_bits = k <= 7 || (narrow && k == 8) ? 5 : 4;
+  // Where rows are short, a tile should not be wider: it is read and written in longer runs.
+  const int fewest_bits = narrow ? 3 : 2;  // 32 bytes
+  while (width_bits > fewest_bits && k + width_bits > 10 && (narrow ? 4 : 8) << width_bits > row_bytes)
+    --width_bits;
+  const int split = width_bits >= 4 ? (k > 9 ? k - 9 : 0) : k > 10 ? k - 10 : 0;
+  const int threads = 1 << (k - split + width_bits - 5);
+  // As many blocks as 80 registers a thread allow, or as 128 do where rows are short.
+  const int min_blocks = (width_bits < 4 ? 512 : k == 7 ? 640 : 768) / threads;
+  return {width_bits, split, min_blocks > 10 ? 10 : min_blocks};
 }
 
 }  // namespace papillon::cuda::sm_90

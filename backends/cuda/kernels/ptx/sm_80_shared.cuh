@@ -20,6 +20,11 @@ __device__ __forceinline__ uint2 load_8(std::uint32_t address) {
   asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(word.x), "=r"(word.y) : "r"(address) : "memory");
   return word;
 }
+__device__ __forceinline__ std::uint32_t load_4(std::uint32_t address) {
+  std::uint32_t word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
 __device__ __forceinline__ void store_16(std::uint32_t address, const uint4& word) {
   asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(word.x), "r"(word.y), "r"(word.z),
                "r"(word.w)

@@ -15,6 +15,11 @@ inline uint2 load_8(std::uint32_t address) {
   __builtin_memcpy(&word, shared_place(address, 8), 8);
   return word;
 }
+inline std::uint32_t load_4(std::uint32_t address) {
+  std::uint32_t word;
+  __builtin_memcpy(&word, shared_place(address, 4), 4);
+  return word;
+}
 inline void store_16(std::uint32_t address, const uint4& word) {
   __builtin_memcpy(shared_place(address, 16), &word, 16);
 }

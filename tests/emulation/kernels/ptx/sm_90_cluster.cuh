@@ -5,6 +5,12 @@
 
 namespace papillon::cuda::ptx {
 
+inline int thread_again() { return static_cast<int>(papillon_test::emulation::machine.current->index); }
+template <class T>
+void step_by_step(T*&) {}
+template <class C>
+void settle(C) {}
+
 inline void cluster_arrive() {
   using papillon_test::emulation::machine;
   machine.current->cluster_round = machine.cluster_barrier.arrive();
@@ -16,7 +22,18 @@ inline void cluster_wait() {
 inline std::uint32_t cluster_address(std::uint32_t address, std::uint32_t rank) {
   return address | (rank + 1) << 24;
 }
-inline void cluster_store(std::uint32_t address, uint2 value) { store_8(address, value); }
-inline void cluster_store(std::uint32_t address, uint4 value) { store_16(address, value); }
+
+/// A mailbox holds the bytes that are still to come.
+inline std::int64_t& mailbox_bytes(std::uint32_t mailbox) {
+  return *reinterpret_cast<std::int64_t*>(shared_place(mailbox, 8));
+}
+inline void mailbox_open(std::uint32_t mailbox, std::uint32_t bytes) { mailbox_bytes(mailbox) = bytes; }
+inline void mailbox_send(std::uint32_t address, const uint4& word, std::uint32_t mailbox) {
+  store_16(address, word);
+  mailbox_bytes(mailbox) -= 16;
+}
+inline void mailbox_wait(std::uint32_t mailbox) {
+  while (mailbox_bytes(mailbox) != 0) papillon_test::emulation::yield();
+}
 
 }  // namespace papillon::cuda::ptx

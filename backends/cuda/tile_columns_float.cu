@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tile_columns_launch.cuh"
+
+namespace papillon::cuda {
+PAPILLON_INSTANTIATE_TILE_COLUMNS(float, float)
+}  // namespace papillon::cuda
