@@ -62,18 +62,23 @@ void append_in_flight(std::ostream& text, std::int64_t block_bytes, const Kernel
 }
 
 void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows, int major) {
-  RowTuning tuning = tuning_of(pass.source_type, rows.k, major);
+  RowTuning tuning = tuning_of(pass.source_type, rows, major);
   const auto bytes = static_cast<std::int64_t>(size_of(pass.source_type));
-  const std::int64_t row_bytes = pass.length() * bytes;
+  const std::int64_t row_elements = std::int64_t{1} << rows.k;
+  const std::int64_t row_bytes = row_elements * bytes;
   std::int64_t in_flight = 0;  // of a block
   const auto takes_few = major >= 10 ? sm_100::takes_few_rows : sm_90::takes_few_rows;
-  if (!rows.widened && !pass.in.any() && !pass.out.any() &&
+  if (!rows.widened && rows.first_bit == 0 && !pass.in.any() && !pass.out.any() &&
       takes_few(static_cast<int>(bytes), static_cast<int>(detail::compute_bytes_of(pass.source_type)), rows.k,
                 rows.rows)) {
     tuning.family = Family::few;
     tuning.threads = 1 << (rows.k - 3);
   }
   text << "kernel: " << name_of(tuning.family) << "; constants of " << tuning.measured_on << "\n";
+  if (rows.first_bit > 0) {
+    text << "a row: " << pass.length() << " points of " << (std::int64_t{1} << rows.first_bit)
+         << " columns; the stages of the lowest " << rows.first_bit << " bits are left out\n";
+  }
   if (tuning.family == Family::few) {
     in_flight = row_bytes;
     text << "rows: 1 a block\n";
@@ -87,7 +92,7 @@ void describe_rows(std::ostream& text, const Pass& pass, const RowProblem& rows,
     in_flight = (std::int64_t{8} << tuning.cell_bits) / value * bytes * tuning.teams;
     if (tuning.split > 0) {
       text << "rows: 1 a cluster of " << (1 << tuning.split) << " blocks of "
-           << (pass.length() >> tuning.split) << " points\n";
+           << (row_elements >> tuning.split) << " elements\n";
     } else if (tuning.family == Family::persistent) {
       text << "rows: up to " << tuning.block_rows << " a block, one after the other, the next on its way\n";
     } else {

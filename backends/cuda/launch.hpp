@@ -12,7 +12,8 @@
 
 namespace papillon::cuda {
 
-/// Contiguous rows of 2^k points, ready to run: signs on one side at most.
+/// Contiguous rows of 2^k elements, ready to run: signs on one side at most. Of the positions in a row the
+/// lowest `first_bit` bits tell columns apart that are not transformed, and then there are no signs.
 struct RowProblem {
   const void* x = nullptr;
   void* y = nullptr;
@@ -20,6 +21,7 @@ struct RowProblem {
   std::int64_t x_stride = 0;  ///< elements from row to row
   std::int64_t y_stride = 0;
   int k = 0;
+  int first_bit = 0;
   double factor = 1.0;
   detail::SignVector in;
   detail::SignVector out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <type_traits>
 
 #include "api.hpp"
@@ -32,9 +33,32 @@ std::optional<RowProblem> contiguous_rows(const Pass& pass) {
   if (ordered && pass.length() != std::int64_t{1} << pass.ordering_bits) return {};
   if (!pass.plain() && (fold.axis.position_step != 1 || pass.first_position != 0)) return {};
   const std::int64_t n = pass.length();
-  RowProblem rows{pass.source, pass.target, 1, n, n, pass.bits, pass.factor, pass.in, pass.out};
+  RowProblem rows{pass.source, pass.target, 1, n, n, pass.bits, 0, pass.factor, pass.in, pass.out};
   if (fold.outer_rank == 1 && fold.outer[0].extent > 1) {
     if (fold.outer[0].position_step != 0) return {};
+    rows.rows = fold.outer[0].extent;
+    rows.x_stride = fold.outer[0].x_stride;
+    rows.y_stride = fold.outer[0].y_stride;
+  }
+  return rows;
+}
+
+/// A plain pass over 2^bits points of 2^j columns without a gap, as contiguous rows of both, where that is
+/// its fastest form.
+std::optional<RowProblem> rows_of_columns(const Pass& pass) {
+  const Fold& fold = pass.fold;
+  const std::int64_t inner = fold.inner.extent;
+  if (inner < 2 || !std::has_single_bit(static_cast<std::uint64_t>(inner)) || !pass.plain()) return {};
+  if (pass.source_type != pass.target_type || fold.outer_rank > 1) return {};
+  if (fold.inner.x_stride != 1 || fold.inner.y_stride != 1) return {};
+  if (fold.axis.x_stride != inner || fold.axis.y_stride != inner) return {};
+  const int inner_bits = detail::floor_log2(static_cast<std::uint64_t>(inner));
+  const auto bytes = static_cast<int>(size_of(pass.source_type));
+  const auto value = static_cast<int>(detail::compute_bytes_of(pass.source_type));
+  if (!sm_90::takes_inner_rows(bytes, value, pass.bits, inner_bits)) return {};
+  const std::int64_t n = pass.length() * inner;
+  RowProblem rows{pass.source, pass.target, 1, n, n, pass.bits + inner_bits, inner_bits, pass.factor, {}, {}};
+  if (fold.outer_rank == 1) {
     rows.rows = fold.outer[0].extent;
     rows.x_stride = fold.outer[0].x_stride;
     rows.y_stride = fold.outer[0].y_stride;
@@ -103,13 +127,11 @@ bool clusters_fit(std::atomic<std::uint8_t> (&known)[64], const UseOf& use_of) {
   return answer.load(std::memory_order_relaxed) == yes;
 }
 
-bool row_clusters_fit(ScalarType scalar, int k) {
-  static std::atomic<std::uint8_t> known[8][longest_cluster_rows + 1][64];
-  return clusters_fit(known[static_cast<std::size_t>(scalar)][k], [&](const Device& device, KernelUse* use) {
-    RowProblem rows;
-    rows.k = k;
-    return run_rows(nullptr, device, scalar, rows, use);
-  });
+bool row_clusters_fit(ScalarType scalar, const RowProblem& rows) {
+  static std::atomic<std::uint8_t> known[8][longest_cluster_rows + 1][2][64];
+  return clusters_fit(
+      known[static_cast<std::size_t>(scalar)][rows.k][rows.first_bit > 0 ? 1 : 0],
+      [&](const Device& device, KernelUse* use) { return run_rows(nullptr, device, scalar, rows, use); });
 }
 
 /// All kernels for columns of one length and compute type have clusters of like blocks.
@@ -123,23 +145,26 @@ bool column_clusters_fit(const Pass& pass) {
 
 }  // namespace
 
-RowTuning tuning_of(ScalarType scalar, int k, int major) {
-  const auto choose = major >= 10 ? sm_100::row_tuning : sm_90::row_tuning;
-  return choose(static_cast<int>(size_of(scalar)), static_cast<int>(detail::compute_bytes_of(scalar)), k);
+RowTuning tuning_of(ScalarType scalar, const RowProblem& rows, int major) {
+  const auto choose = rows.first_bit > 0 ? (major >= 10 ? sm_100::inner_row_tuning : sm_90::inner_row_tuning)
+                                         : (major >= 10 ? sm_100::row_tuning : sm_90::row_tuning);
+  return choose(static_cast<int>(size_of(scalar)), static_cast<int>(detail::compute_bytes_of(scalar)),
+                rows.k);
 }
 
 std::optional<RowProblem> as_rows(const Pass& pass) {
   if (pass.m != 1 || pass.ordering != Ordering::natural) return {};
   if (pass.source_type == ScalarType::int64 || pass.bits < 1) return {};
   auto rows = contiguous_rows(pass);
+  if (!rows) rows = rows_of_columns(pass);
   if (!rows) return {};
   rows->widened = pass.source_type != pass.target_type;
   const bool narrow_source = size_of(pass.source_type) < size_of(pass.target_type);
   if (rows->widened && (!narrow_source || pass.bits != widened_row_bits)) return {};
-  const std::int64_t n = pass.length();
-  const RowTuning tuning = tuning_of(pass.source_type, pass.bits);
+  const std::int64_t n = std::int64_t{1} << rows->k;
+  const RowTuning tuning = tuning_of(pass.source_type, *rows);
   if (tuning.family == Family::pass) return {};
-  if (tuning.family == Family::cluster && !row_clusters_fit(pass.source_type, pass.bits)) return {};
+  if (tuning.family == Family::cluster && !row_clusters_fit(pass.source_type, *rows)) return {};
   const auto bytes = static_cast<std::int64_t>(size_of(pass.source_type));
   const bool dense = rows->x_stride == n && rows->y_stride == n;
   const bool several = n * bytes < 16 || (tuning.family == Family::tile && tuning.cell_bits == 10);

@@ -16,9 +16,9 @@ inline RowSigns row_signs(const RowProblem& problem) {
   return problem.in.any() ? RowSigns{problem.in, false} : RowSigns{problem.out, true};
 }
 
-template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed>
+template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed, bool Inner>
 cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, KernelUse* use) {
-  constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads, Signed>;
+  constexpr auto kernel = &lane_rows<S, LogN, LaneBits, Units, Threads, Signed, Inner>;
   if (use != nullptr) {
     use->resident_threads = Threads;
     return describe_kernel<kernel>(Threads, 0, *use);
@@ -40,17 +40,17 @@ cudaError_t launch_lane_rows(cudaStream_t stream, const RowProblem& problem, Ker
         stream, (count + block_units - 1) / block_units, Threads, 0,
         static_cast<const S*>(problem.x) + first * x_stride, static_cast<S*>(problem.y) + first * y_stride,
         count == left ? units - first : count, count == left ? tail : 0, x_stride, y_stride,
-        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem), problem.first_bit);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, class Out = S>
+template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, bool Inner, class Out = S>
 cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Teams, MinBlocks, Signed, Out>;
+  constexpr auto kernel = &tile_rows<S, LogN, CellBits, Teams, MinBlocks, Signed, Inner, Out>;
   constexpr int threads = 32 * Shape::warps * Teams;
   constexpr int bytes = Teams * Shape::bytes;
   if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1, 0, threads * MinBlocks};
@@ -69,17 +69,17 @@ cudaError_t launch_tile_rows(cudaStream_t stream, const Device& device, const Ro
         stream, (count + Teams - 1) / Teams, threads, bytes,
         static_cast<const S*>(problem.x) + first * x_stride, static_cast<Out*>(problem.y) + first * y_stride,
         count, (problem.rows << LogN) - first * Shape::elements, x_stride, y_stride,
-        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem), problem.first_bit);
     if (launched != cudaSuccess) return launched;
   }
   return cudaSuccess;
 }
 
-template <class S, int LogN, int CellBits, int BlockRows, bool Signed>
+template <class S, int LogN, int CellBits, int BlockRows, bool Signed, bool Inner>
 cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                                    KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &persistent_rows<S, LogN, CellBits, Signed>;
+  constexpr auto kernel = &persistent_rows<S, LogN, CellBits, Signed, Inner>;
   constexpr int threads = 32 * Shape::warps;
   constexpr int bytes = Shape::bytes + 32 * Shape::row_bytes * Shape::warps;
   if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1, 0, threads};
@@ -91,14 +91,14 @@ cudaError_t launch_persistent_rows(cudaStream_t stream, const Device& device, co
   return launch<kernel>(stream, (problem.rows + block_rows - 1) / block_rows, threads, bytes,
                         static_cast<const S*>(problem.x), static_cast<S*>(problem.y), problem.rows,
                         block_rows, problem.x_stride, problem.y_stride,
-                        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
+                        static_cast<compute_type<S>>(problem.factor), row_signs(problem), problem.first_bit);
 }
 
-template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed>
+template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed, bool Inner>
 cudaError_t launch_cluster_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                                 KernelUse* use) {
   using Shape = TileShape<S, CellBits>;
-  constexpr auto kernel = &cluster_rows<S, LogN, CellBits, Split, MinBlocks, Signed>;
+  constexpr auto kernel = &cluster_rows<S, LogN, CellBits, Split, MinBlocks, Signed, Inner>;
   constexpr int threads = 32 * Shape::warps;
   constexpr int bytes = Shape::bytes + ClusterExchange<Split, threads>::mailbox_bytes;
   if (use != nullptr) *use = {0, threads, bytes, 0, 0, 1 << Split, 0, threads * MinBlocks};
@@ -112,7 +112,7 @@ cudaError_t launch_cluster_rows(cudaStream_t stream, const Device& device, const
         stream, std::min(problem.rows - first, most) << Split, threads, bytes,
         static_cast<const S*>(problem.x) + first * problem.x_stride,
         static_cast<S*>(problem.y) + first * problem.y_stride, problem.x_stride, problem.y_stride,
-        static_cast<compute_type<S>>(problem.factor), row_signs(problem));
+        static_cast<compute_type<S>>(problem.factor), row_signs(problem), problem.first_bit);
     if (launched != cudaSuccess) return launched;
   }
   return cudaSuccess;
@@ -133,24 +133,28 @@ cudaError_t launch_few_rows(cudaStream_t stream, const RowProblem& problem, Kern
                         static_cast<compute_type<S>>(problem.factor));
 }
 
-template <class S, int K, bool Signed>
+template <class S, int K, bool Signed, bool Inner>
 cudaError_t launch_tuned_rows(cudaStream_t stream, const Device& device, const RowProblem& problem,
                               KernelUse* use) {
-  if constexpr (!Signed && sm_90::takes_few_rows(sizeof(S), sizeof(compute_type<S>), K, 1)) {
+  if constexpr (!Signed && !Inner && sm_90::takes_few_rows(sizeof(S), sizeof(compute_type<S>), K, 1)) {
     if (sm_90::takes_few_rows(sizeof(S), sizeof(compute_type<S>), K, problem.rows))
       return launch_few_rows<S, K>(stream, problem, use);
   }
-  constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), K);
+  constexpr RowTuning t = Inner ? sm_90::inner_row_tuning(sizeof(S), sizeof(compute_type<S>), K)
+                                : sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), K);
   if constexpr (t.family == Family::lane) {
-    return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads, Signed>(stream, problem, use);
+    return launch_lane_rows<S, K, t.lane_bits, t.units, t.threads, Signed, Inner>(stream, problem, use);
   } else if constexpr (t.family == Family::persistent) {
-    return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed>(stream, device, problem, use);
+    return launch_persistent_rows<S, K, t.cell_bits, t.block_rows, Signed, Inner>(stream, device, problem,
+                                                                                  use);
   } else if constexpr (t.family == Family::cluster) {
     // Signs take registers, for which three blocks a multiprocessor leave no room.
     constexpr int min_blocks = Signed ? std::min(t.min_blocks, 2) : t.min_blocks;
-    return launch_cluster_rows<S, K, t.cell_bits, t.split, min_blocks, Signed>(stream, device, problem, use);
+    return launch_cluster_rows<S, K, t.cell_bits, t.split, min_blocks, Signed, Inner>(stream, device, problem,
+                                                                                      use);
   } else if constexpr (t.family == Family::tile) {
-    return launch_tile_rows<S, K, t.cell_bits, t.teams, t.min_blocks, Signed>(stream, device, problem, use);
+    return launch_tile_rows<S, K, t.cell_bits, t.teams, t.min_blocks, Signed, Inner>(stream, device, problem,
+                                                                                     use);
   } else {
     return cudaErrorInvalidValue;  // the caller asks the tuning first
   }
@@ -163,21 +167,29 @@ cudaError_t launch_widened_rows(cudaStream_t stream, const Device& device, const
   constexpr RowTuning t = sm_90::row_tuning(sizeof(S), sizeof(compute_type<S>), k);
   static_assert(t.family == Family::tile);
   const auto launch = [&]<bool Signed>(std::bool_constant<Signed>) {
-    return launch_tile_rows<S, k, t.cell_bits, t.teams, t.min_blocks, Signed, float>(stream, device, problem,
-                                                                                     use);
+    return launch_tile_rows<S, k, t.cell_bits, t.teams, t.min_blocks, Signed, false, float>(stream, device,
+                                                                                            problem, use);
   };
   return problem.in.any() || problem.out.any() ? launch(std::true_type{}) : launch(std::false_type{});
+}
+
+template <class S, int K>
+cudaError_t launch_rows_of_length(cudaStream_t stream, const Device& device, const RowProblem& problem,
+                                  KernelUse* use) {
+  if constexpr (K > 1 && sm_90::takes_inner_rows(sizeof(S), sizeof(compute_type<S>), K - 1, 1)) {
+    if (problem.first_bit > 0) return launch_tuned_rows<S, K, false, true>(stream, device, problem, use);
+  }
+  if (problem.in.any() || problem.out.any())
+    return launch_tuned_rows<S, K, true, false>(stream, device, problem, use);
+  return launch_tuned_rows<S, K, false, false>(stream, device, problem, use);
 }
 
 template <class S, int... K>
 cudaError_t launch_by_length(cudaStream_t stream, const Device& device, const RowProblem& problem,
                              KernelUse* use, std::integer_sequence<int, K...>) {
   cudaError_t error = cudaErrorInvalidValue;
-  const bool has_signs = problem.in.any() || problem.out.any();
   (void)((problem.k == K + 1 &&
-          (error = has_signs ? launch_tuned_rows<S, K + 1, true>(stream, device, problem, use)
-                             : launch_tuned_rows<S, K + 1, false>(stream, device, problem, use),
-           true)) ||
+          (error = launch_rows_of_length<S, K + 1>(stream, device, problem, use), true)) ||
          ...);
   return error;
 }

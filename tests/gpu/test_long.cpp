@@ -87,6 +87,9 @@ TEST_CASE("columns of every length and width, aligned and not") {
         if ((inner << k) <= (1 << 16)) check_columns(type, std::int64_t{1} << k, inner);
       }
     }
+    for (int k = 9; k <= 12; ++k) {  // tall tiles, in clusters
+      for (const std::int64_t inner : {24, 40, 64, 192}) check_columns(type, std::int64_t{1} << k, inner);
+    }
     check_columns(type, 1 << 16, 8);
     check_columns(type, 12 << 4, 9);
   }
@@ -157,7 +160,7 @@ TEST_CASE("passes of long transforms" * doctest::test_suite("reduced")) {
     CHECK(passes(ScalarType::bfloat16, n, 1, 0, compute) == (k <= 19 ? 1 : k <= 25 ? 2 : 3));
     CHECK(passes(ScalarType::float16, n, 1, 0, Intermediate::storage) == (k <= 19 ? 1 : k <= 27 ? 2 : 3));
     CHECK(passes(ScalarType::float32, n, 1, 4, compute) == (k <= 15 ? 1 : k <= 26 ? 2 : 3));  // not aligned
-    CHECK(passes(ScalarType::float32, n, 8, 0, compute) == (k <= 12 ? 1 : k <= 24 ? 2 : 3));
+    CHECK(passes(ScalarType::float32, n, 8, 0, compute) == (k <= 13 ? 1 : k <= 24 ? 2 : 3));
   }
 }
 
@@ -174,6 +177,11 @@ TEST_CASE("reduced set: long rows, columns, several axes" * doctest::test_suite(
       REQUIRE(compare(columns) == "");
       columns = {.type = type, .extents = {k < 6 ? 300 : 3, std::int64_t{1} << k, 3}};
       columns.options.axis = 1;
+      REQUIRE(compare(columns) == "");
+      columns.extents = {3, std::int64_t{1} << k, 4};  // rows of points and columns
+      REQUIRE(compare(columns) == "");
+      if (k < 8) continue;
+      columns.extents = {1, std::int64_t{1} << k, 96};  // tall tiles
       REQUIRE(compare(columns) == "");
     }
     for (int k = 16; k <= 20; ++k) {

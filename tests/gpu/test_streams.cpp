@@ -117,7 +117,7 @@ TEST_CASE("work waits for the stream it is given") {
 
 TEST_CASE("host pointers, misaligned pointers and short workspaces are refused by name") {
   std::vector<float> host(64);
-  const DeviceBuffer device(1 << 20);
+  const DeviceBuffer device(1 << 21);
   const auto on_device = row_major(device.as<float>(), {4, 16});
   CHECK_THROWS_WITH_AS(
       hadamard(cudaStream_t{}, ConstTensorDescriptor(row_major(host.data(), {4, 16})), on_device),
@@ -134,10 +134,10 @@ TEST_CASE("host pointers, misaligned pointers and short workspaces are refused b
   odd.data = device.as<char>() + 2;
   CHECK_THROWS_WITH_AS(hadamard(cudaStream_t{}, ConstTensorDescriptor(odd), odd),
                        doctest::Contains("not aligned"), std::invalid_argument);
-  const auto wide = row_major(device.as<half>(), {2, 1 << 18});
+  const auto wide = row_major(device.as<half>(), {1, 1 << 20});
   HadamardOptions short_workspace;
   short_workspace.workspace = {device.as(), 1000};
-  CHECK(hadamard_workspace_bytes(cudaStream_t{}, ConstTensorDescriptor(wide), wide) == std::size_t{8} << 18);
+  CHECK(hadamard_workspace_bytes(cudaStream_t{}, ConstTensorDescriptor(wide), wide) == std::size_t{4} << 20);
   CHECK_THROWS_WITH_AS(hadamard(cudaStream_t{}, ConstTensorDescriptor(wide), wide, short_workspace),
                        doctest::Contains("workspace has 1000 bytes"), std::invalid_argument);
   CHECK(cudaGetLastError() == cudaSuccess);
@@ -161,7 +161,7 @@ TEST_CASE("more than 2^32 elements, and more than 2^31 rows" * doctest::test_sui
   constexpr std::int64_t count = (std::int64_t{1} << 32) + block;
   const DeviceBuffer x(count * 2);
   std::vector<unsigned char> actual(block * 2);
-  for (const std::int64_t n : {2, 128, 2048, 32768, 1 << 18}) {
+  for (const std::int64_t n : {2, 128, 2048, 32768, 1 << 18, 1 << 20}) {
     auto values = make_data(ScalarType::bfloat16, block, Fill::normal, 3);
     for (std::int64_t b = 0; b < count; b += block)
       require_cuda(cudaMemcpy(x.as<char>() + b * 2, values.data(), block * 2, cudaMemcpyHostToDevice));

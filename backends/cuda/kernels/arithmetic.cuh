@@ -168,6 +168,18 @@ __device__ __forceinline__ void register_stages(C (&values)[Count]) {
   }
 }
 
+/// Stages `First` to `Last` - 1 of a register array whose bit `First` is bit `Position` of a row; with
+/// `Inner` those below bit `first_bit` of the row are left out, which tell columns apart.
+template <bool Inner, int Position, int First, int Last, int Count, class C>
+__device__ __forceinline__ void row_stages(C (&values)[Count], int first_bit) {
+  if constexpr (!Inner) {
+    register_stages<First, Last>(values);
+  } else if constexpr (First < Last) {
+    if (Position >= first_bit) register_stages<First, First + 1>(values);
+    row_stages<Inner, Position + 1, First + 1, Last>(values, first_bit);
+  }
+}
+
 /// The stage between lanes that differ in bit `bit`, for every value of a whole warp: the lower lane keeps
 /// the sums, the upper one the differences.
 template <int Count, class C>

@@ -26,8 +26,7 @@ class ClusterExchange {
   __device__ __forceinline__ ClusterExchange(std::uint32_t buffer, std::uint32_t mailbox, int rank)
       : buffer_(buffer), mailbox_(mailbox), rank_(rank) {
     if constexpr (Split > 0) {
-      constexpr int blocks = 1 << Split;
-      if (threadIdx.x == 0) ptx::mailbox_open(mailbox_, Threads * 256 / blocks * (blocks - 1));
+      if (threadIdx.x == 0) ptx::mailbox_init(mailbox_);
     }
   }
 
@@ -46,6 +45,7 @@ class ClusterExchange {
         return buffer_ + static_cast<std::uint32_t>(word * Threads + thread) * 16;
       };
       ptx::cluster_wait();
+      if (thread == 0) ptx::mailbox_expect(mailbox_, words * 16 * Threads * ((1 << Split) - 1));
 #pragma unroll
       for (int block = 0; block < 1 << Split; ++block) {
         const std::uint32_t here = place(rank_ * words);

@@ -13,10 +13,10 @@ namespace papillon::cuda {
 ///
 /// A block transforms its tile as in tile_rows; then the blocks exchange, and results leave straight from the
 /// exchange.
-template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed>
+template <class S, int LogN, int CellBits, int Split, int MinBlocks, bool Signed, bool Inner>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
     cluster_rows(const S* x, S* y, std::int64_t x_stride, std::int64_t y_stride, compute_type<S> scale,
-                 RowSigns row_signs) {
+                 RowSigns row_signs, int first_bit) {
   using C = compute_type<S>;
   using Shape = TileShape<S, CellBits>;
   using Layout = StoreLayout<S, CellBits>;
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), MinBlocks)
   const TileSigns<S, LogN, CellBits, Signed> signs(
       row_signs, warp, lane, rank * Shape::elements,
       first_store + Layout::place(kept % stores) + kept / stores * Shape::elements);
-  transform_tile<S, LogN, CellBits>(
-      cells, slice, buffer, warp, lane, signs, [] { __syncwarp(); }, [] { __syncthreads(); });
+  transform_tile<S, LogN, CellBits, Inner>(
+      cells, slice, buffer, warp, lane, signs, first_bit, [] { __syncwarp(); }, [] { __syncthreads(); });
 
   exchange.run(cells.values);
 

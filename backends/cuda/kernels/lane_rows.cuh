@@ -14,10 +14,12 @@ namespace papillon::cuda {
 /// thread. Neighbouring lanes hold neighbouring words, so that loads and stores are coalesced, and stages run
 /// in that order: registers, shuffles, registers. A row shorter than a word shares it with its neighbours: a
 /// `unit` is a row, or a word of several rows; the last one may hold fewer elements (`tail`).
-template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed>
+///
+/// With `Inner` the 2^first_bit lowest positions are columns, and the stages of these bits are left out.
+template <class S, int LogN, int LaneBits, int Units, int Threads, bool Signed, bool Inner>
 __global__ void __launch_bounds__(Threads)
     lane_rows(const S* x, S* y, std::int64_t units, int tail, std::int64_t x_stride, std::int64_t y_stride,
-              compute_type<S> scale, RowSigns signs) {
+              compute_type<S> scale, RowSigns signs, int first_bit) {
   using C = compute_type<S>;
   constexpr int word_bits = sizeof(S) == 2 ? 3 : sizeof(S) == 4 ? 2 : 1;
   constexpr int word = 1 << word_bits;
@@ -77,10 +79,12 @@ __global__ void __launch_bounds__(Threads)
     if constexpr (Signed) {
       if (!signs.on_output) negate_words();
     }
-    register_stages<0, (LogN < word_bits ? LogN : word_bits)>(values);
+    row_stages<Inner, 0, 0, (LogN < word_bits ? LogN : word_bits)>(values, first_bit);
 #pragma unroll
-    for (int t = 0; t < LaneBits; ++t) lane_stage(values, lane, t);
-    register_stages<word_bits, word_bits + upper_bits>(values);
+    for (int t = 0; t < LaneBits; ++t) {
+      if (!Inner || word_bits + t >= first_bit) lane_stage(values, lane, t);
+    }
+    row_stages<Inner, word_bits + LaneBits, word_bits, word_bits + upper_bits>(values, first_bit);
 #pragma unroll
     for (int i = 0; i < words * word; ++i) values[i] = product(values[i], scale);
     if constexpr (Signed) {

@@ -157,10 +157,11 @@ class TileSigns {
 /// Transforms the bits, at most LogN, that lie in a tile. This warp's slice is in `input`; the tile is
 /// exchanged in `buffer`, which may hold the input too. `input_read` is called when the warp has its slice in
 /// registers and before it writes to the buffer; `team_sync` is a barrier of the tile's warps.
-template <class S, int LogN, int CellBits, class Signs, class InputRead, class Sync>
+template <class S, int LogN, int CellBits, bool Inner, class Signs, class InputRead, class Sync>
 __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint32_t input,
                                                std::uint32_t buffer, int warp, int lane, const Signs& signs,
-                                               const InputRead& input_read, const Sync& team_sync) {
+                                               int first_bit, const InputRead& input_read,
+                                               const Sync& team_sync) {
   using Shape = TileShape<S, CellBits>;
   using C = compute_type<S>;
   constexpr int P = Shape::values_per_cell;
@@ -181,7 +182,7 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
   }
   signs.on_input(cells);
   constexpr int near_bits = 5 + Shape::value_bits;
-  register_stages<0, (LogN < near_bits ? LogN : near_bits)>(values);
+  row_stages<Inner, 0, 0, (LogN < near_bits ? LogN : near_bits)>(values, first_bit);
 
   // Exchange inside the warp: row r of the slice is what lane r had.
   input_read();
@@ -196,7 +197,7 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
 #pragma unroll
   for (int r = 0; r < 32; ++r) cells.load(r, cell_address(r));
   constexpr int warp_bits = LogN < near_bits ? 0 : (LogN - near_bits < 5 ? LogN - near_bits : 5);
-  register_stages<Shape::value_bits, Shape::value_bits + warp_bits>(values);
+  row_stages<Inner, near_bits, Shape::value_bits, Shape::value_bits + warp_bits>(values, first_bit);
 
   if constexpr (warps > 1) {
     // Exchange inside the block: a thread writes the cells that it read, and takes those of all slices.
@@ -213,7 +214,8 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
                                         i % warps * Shape::slice_bytes);
         unpack<C>(word, values + i * Layout::values);
       }
-      register_stages<Shape::value_bits + 1, Shape::value_bits + 1 + Shape::team_bits>(values);
+      row_stages<Inner, near_bits + 5, Shape::value_bits + 1, Shape::value_bits + 1 + Shape::team_bits>(
+          values, first_bit);
     } else {
 #pragma unroll
       for (int s = 0; s < 32 / warps; ++s) {
@@ -221,7 +223,8 @@ __device__ __forceinline__ void transform_tile(ThreadCells<S>& cells, std::uint3
         for (int q = 0; q < warps; ++q)
           cells.load(s * warps + q, final_cell<S, CellBits>(buffer, warp, lane, s) + q * Shape::slice_bytes);
       }
-      register_stages<Shape::value_bits, Shape::value_bits + Shape::team_bits>(values);
+      row_stages<Inner, near_bits + 5, Shape::value_bits, Shape::value_bits + Shape::team_bits>(values,
+                                                                                                first_bit);
     }
   }
 }
@@ -270,11 +273,12 @@ __device__ __forceinline__ void store_cells(Out* target, int i, const compute_ty
 /// as many as they manage. Persistent blocks with the next tiles on their way were slower at most lengths
 /// (docs/kernels-h200.md).
 ///
-/// `Out` is S, or float for the first pass of a longer 16-bit transform, whose sums stay in float.
-template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, class Out = S>
+/// `Out` is S, or float for the first pass of a longer 16-bit transform, whose sums stay in float. With
+/// `Inner` the 2^first_bit lowest positions are columns, and the stages of these bits are left out.
+template <class S, int LogN, int CellBits, int Teams, int MinBlocks, bool Signed, bool Inner, class Out = S>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks)
     tile_rows(const S* x, Out* y, std::int64_t tiles, std::int64_t elements, std::int64_t x_stride,
-              std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
+              std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs, int first_bit) {
   using Shape = TileShape<S, CellBits>;
   constexpr int P = Shape::values_per_cell;
   constexpr bool block_wide = CellBits > 10;
@@ -299,8 +303,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
   const auto input_read = [] { __syncwarp(); };
   using Signs = TileSigns<S, LogN, CellBits, Signed>;
   const Signs signs(row_signs, warp, lane, 0, Signs::kept_store(lane));
-  transform_tile<S, LogN, CellBits>(cells, slice, buffer, warp, lane, signs, input_read,
-                                    [] { __syncthreads(); });
+  transform_tile<S, LogN, CellBits, Inner>(cells, slice, buffer, warp, lane, signs, first_bit, input_read,
+                                           [] { __syncthreads(); });
   using Layout = StoreLayout<S, CellBits>;
   Out* target = y + tile * y_stride + Layout::first(warp, lane);
   const std::int64_t valid = partial ? left - lane * P : 2 * Shape::elements;
@@ -314,10 +318,10 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)) * Teams, MinBlocks
 /// The same for 16-bit rows so long that one fills a multiprocessor: a persistent block, whose next row is on
 /// its way into shared memory, each warp's slice as soon as the warp has read the last one, while this row is
 /// transformed.
-template <class S, int LogN, int CellBits, bool Signed>
+template <class S, int LogN, int CellBits, bool Signed, bool Inner>
 __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
     persistent_rows(const S* x, S* y, std::int64_t rows, int block_rows, std::int64_t x_stride,
-                    std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs) {
+                    std::int64_t y_stride, compute_type<S> scale, RowSigns row_signs, int first_bit) {
   using Shape = TileShape<S, CellBits>;
   static_assert(LogN == CellBits + Shape::value_bits && Shape::warps > 1);
   constexpr int chunk_elements = 16 / static_cast<int>(sizeof(S));
@@ -345,8 +349,8 @@ __global__ void __launch_bounds__(32 * (1 << (CellBits - 10)), 1)
       if (row + 1 < end) copy_slice<S, CellBits, false>(input, source, 0, lane);
       __syncthreads();  // every warp has taken the last row's cells
     };
-    transform_tile<S, LogN, CellBits>(cells, input, buffer, warp, lane, signs, input_read,
-                                      [] { __syncthreads(); });
+    transform_tile<S, LogN, CellBits, Inner>(cells, input, buffer, warp, lane, signs, first_bit, input_read,
+                                             [] { __syncthreads(); });
 #pragma unroll
     for (int i = 0; i < Layout::count; ++i) {
       store_cells<S, CellBits, Signed>(target, i, cells.values + i * Layout::values, scale,

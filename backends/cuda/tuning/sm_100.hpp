@@ -7,10 +7,21 @@ namespace papillon::cuda::sm_100 {
 
 /// As on sm_90: the kernels are compile-checked for sm_100a (148 multiprocessors, 8 TB/s), not measured
 /// there.
-constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
-  RowTuning tuning = sm_90::row_tuning(bytes, compute_bytes, k);
+constexpr RowTuning not_measured(RowTuning tuning) {
   tuning.measured_on = "NVIDIA H200 (sm_90); not measured on sm_100";
   return tuning;
+}
+
+constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
+  return not_measured(sm_90::row_tuning(bytes, compute_bytes, k));
+}
+
+constexpr RowTuning inner_row_tuning(int bytes, int compute_bytes, int k) {
+  return not_measured(sm_90::inner_row_tuning(bytes, compute_bytes, k));
+}
+
+constexpr bool takes_inner_rows(int bytes, int compute_bytes, int bits, int inner_bits) {
+  return sm_90::takes_inner_rows(bytes, compute_bytes, bits, inner_bits);
 }
 
 constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {

@@ -59,6 +59,25 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
   return t;
 }
 
+/// Whether 2^bits points of 2^inner_bits columns without a gap are best taken as rows of both, whose lowest
+/// stages are left out: where such rows keep the copy's rate, and where tall tiles of columns are slower
+/// still.
+constexpr bool takes_inner_rows(int bytes, int compute_bytes, int bits, int inner_bits) {
+  const bool narrow = bytes < compute_bytes;
+  const int k = bits + inner_bits;
+  if (narrow && k >= 13 && inner_bits >= 6 && bits >= 6 && bits <= 9) return false;
+  if (k <= 14) return true;
+  return bits >= (narrow ? 10 : 11) && k <= (compute_bytes == 4 && !narrow ? 16 : 15);
+}
+
+/// The choice for such rows: as row_tuning, but for kernels that would have too few registers.
+constexpr RowTuning inner_row_tuning(int bytes, int compute_bytes, int k) {
+  RowTuning t = row_tuning(bytes, compute_bytes, k);
+  if (t.family == Family::persistent) t = {Family::cluster, 0, 1, 256, 13, 1, 1, 2, 1, t.measured_on};
+  if (t.family == Family::cluster && compute_bytes == 8) t.min_blocks = 2;
+  return t;
+}
+
 /// Whether few_rows is the faster kernel for this many rows of 2^k points: while they do not fill the card.
 constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {
   const int shortest = bytes == 2 ? 9 : 8;  // a row of more than a warp's words, and a warp of threads

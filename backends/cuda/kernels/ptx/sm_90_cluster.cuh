@@ -39,15 +39,19 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Opens a mailbox, an mbarrier of 8 bytes of shared memory, for one delivery of `bytes` in all; called by
-/// one thread, before its next cluster_arrive.
-__device__ __forceinline__ void mailbox_open(std::uint32_t mailbox, std::uint32_t bytes) {
+/// Makes a mailbox, an mbarrier of 8 bytes of shared memory, for one delivery; called by one thread, before
+/// its next cluster_arrive.
+__device__ __forceinline__ void mailbox_init(std::uint32_t mailbox) {
   asm volatile(
       "mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
-      "fence.mbarrier_init.release.cluster;\n\t"
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mailbox),
-      "r"(bytes)
+      "fence.mbarrier_init.release.cluster;" ::"r"(mailbox)
       : "memory");
+}
+
+/// Says how many bytes the delivery has; called by one thread after the cluster_wait. (Some may have come.)
+__device__ __forceinline__ void mailbox_expect(std::uint32_t mailbox, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mailbox), "r"(bytes)
+               : "memory");
 }
 
 /// The address, in block `rank` of the cluster, of what lies at `address` in this block.

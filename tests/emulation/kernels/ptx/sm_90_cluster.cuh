@@ -23,11 +23,15 @@ inline std::uint32_t cluster_address(std::uint32_t address, std::uint32_t rank) 
   return address | (rank + 1) << 24;
 }
 
-/// A mailbox holds the bytes that are still to come.
+/// A mailbox holds the bytes that are still to come, less `unknown_bytes` until their number is known.
 inline std::int64_t& mailbox_bytes(std::uint32_t mailbox) {
   return *reinterpret_cast<std::int64_t*>(shared_place(mailbox, 8));
 }
-inline void mailbox_open(std::uint32_t mailbox, std::uint32_t bytes) { mailbox_bytes(mailbox) = bytes; }
+constexpr std::int64_t unknown_bytes = std::int64_t{1} << 40;
+inline void mailbox_init(std::uint32_t mailbox) { mailbox_bytes(mailbox) = -unknown_bytes; }
+inline void mailbox_expect(std::uint32_t mailbox, std::uint32_t bytes) {
+  mailbox_bytes(mailbox) += unknown_bytes + bytes;
+}
 inline void mailbox_send(std::uint32_t address, const uint4& word, std::uint32_t mailbox) {
   store_16(address, word);
   mailbox_bytes(mailbox) -= 16;
