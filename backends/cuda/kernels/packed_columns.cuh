@@ -11,32 +11,20 @@ namespace papillon::cuda {
 /// Where value `index` of a packed tile lies: a word of padding every 32 spreads strides over the banks.
 __device__ __forceinline__ constexpr int packed_place(int index) { return index + (index >> 5); }
 
-/// `Bits` stages over a packed tile: each thread takes 2^Bits values at distance `half`, `place(i)` being
-/// where value i lies.
-template <int Bits, class C, class Place>
-__device__ __forceinline__ void packed_butterflies(C* values, const Place& place) {
-  constexpr int points = 1 << Bits;
-  C v[points];
-#pragma unroll
-  for (int i = 0; i < points; ++i) v[i] = values[place(i)];
-  register_stages<0, Bits>(v);
-#pragma unroll
-  for (int i = 0; i < points; ++i) values[place(i)] = v[i];
-}
-
+/// `Bits` stages from bit `bit` on over a packed tile: each thread takes 2^Bits values at distance `half`.
 template <int Bits, class C>
 __device__ __forceinline__ void packed_stages(C* values, int count, int half) {
+  constexpr int points = 1 << Bits;
   for (int index = static_cast<int>(threadIdx.x); index < count >> Bits;
        index += static_cast<int>(blockDim.x)) {
     const int group = index / half;
-    const int low = index + group * half * ((1 << Bits) - 1);
-    if (half % 32 == 0) {  // places at even distances
-      C* first = values + packed_place(low);
-      const int step = half + half / 32;
-      packed_butterflies<Bits>(first, [&](int i) { return i * step; });
-    } else {
-      packed_butterflies<Bits>(values, [&](int i) { return packed_place(low + i * half); });
-    }
+    const int low = index + group * half * (points - 1);
+    C v[points];
+#pragma unroll
+    for (int i = 0; i < points; ++i) v[i] = values[packed_place(low + i * half)];
+    register_stages<0, Bits>(v);
+#pragma unroll
+    for (int i = 0; i < points; ++i) values[packed_place(low + i * half)] = v[i];
   }
   __syncthreads();
 }
@@ -69,21 +57,12 @@ __global__ void __launch_bounds__(256, 2)
     values[packed_place(i)] = load_converted(x[first + i]);
   __syncthreads();
 
-  // Rounds of at most five bits (of pairs of registers four), and as few as that allows.
-  constexpr int most_bits = sizeof(C) == 4 ? 5 : 4;
-  const int rounds = (bits + most_bits - 1) / most_bits;
   int half = inner;
-  for (int round = 0; round < rounds; ++round) {
-    const int round_bits = bits * (round + 1) / rounds - bits * round / rounds;
-    if constexpr (most_bits == 5) {
-      if (round_bits == 5) packed_stages<5>(values, count, half);
-    }
-    if (round_bits == 4) packed_stages<4>(values, count, half);
-    if (round_bits == 3) packed_stages<3>(values, count, half);
-    if (round_bits == 2) packed_stages<2>(values, count, half);
-    if (round_bits == 1) packed_stages<1>(values, count, half);
-    half <<= round_bits;
-  }
+  int bit = 0;
+  for (; bit + 4 <= bits; bit += 4, half *= 16) packed_stages<4>(values, count, half);
+  if (bits - bit == 3) packed_stages<3>(values, count, half);
+  if (bits - bit == 2) packed_stages<2>(values, count, half);
+  if (bits - bit == 1) packed_stages<1>(values, count, half);
 
   constexpr int out_word = 16 / static_cast<int>(sizeof(Out));
 #pragma unroll 4
