@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""charts.py [RESULTS.json]: docs/images/h200_ratio.svg and h200_rows.svg from papillon-perf-gpu's figures."""
+"""charts.py [RESULTS.json]: docs/images/h200_ratio.svg, h200_rows.svg and h200_long.svg from papillon-perf-gpu's
+figures."""
 import sys
 from pathlib import Path
 
@@ -60,9 +61,31 @@ def rows_chart(figures: dict, peers: dict) -> None:
     save(figure, "h200_rows.svg")
 
 
+def long_chart(figures: dict, peers: dict) -> None:
+    figure, axes = plt.subplots(figsize=(8, 4.8))
+    for scalar in results.SCALARS:
+        rows = [r for r in results.lines(figures, "long", scalar) if r["rows"] * r["n"] > 1 << 23]
+        axes.plot([r["n"] for r in rows], [r["ratio"] for r in rows], STYLE[scalar], markersize=4,
+                  label=f"Papillon {scalar}")
+    for (name, points), mark in zip(peers["long_ratio"].items(), ("x:", "+:")):
+        axes.plot([int(n) for n in points], list(points.values()), mark, color="0.45", label=name)
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(0, 1.05)
+    for limit, text in ((1.0, "one pass"), (0.5, "two passes")):
+        axes.axhline(limit, color="black", linewidth=0.6)
+        axes.text(1 << 16, limit + 0.01, text, fontsize=7)
+    axes.set_xlabel("n")
+    axes.set_ylabel("time of the fastest copy / time")
+    axes.set_title(f"Long Hadamard transforms, {figures['card']}")
+    axes.legend(fontsize=8, ncol=2, loc="upper right")
+    figure.text(0.01, -0.03, "MLX, hadipourh/fwht: another run, see perf/results/h200/peers.json", fontsize=7)
+    save(figure, "h200_long.svg")
+
+
 if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else results.latest()
     loaded = results.load(path)
     others = results.peers(loaded)
     ratio_chart(loaded, others)
     rows_chart(loaded, others)
+    long_chart(loaded, others)

@@ -10,13 +10,31 @@ WHY = {
     "16-bit 32768": "a row in float is half of the register file and its exchange most of the shared memory, so one "
                     "row at a time is resident: 16 warps in step, issue slots busy 0.56 and the L2 cache 0.82 of the "
                     "time (ncu), not at the same time",
-    "f64 32768": "a row is 256 KiB, more than a multiprocessor's shared memory: a cluster of two blocks exchanges "
-                 "the highest bit through distributed shared memory, with one block a multiprocessor, so that "
-                 "loads, sums and stores follow one another (ncu: issue slots busy 0.22 of the time)",
+    "f64 32768": "a row is 256 KiB: a cluster of four blocks, as for longer rows",
     "batch": "one row a multiprocessor leaves nothing to overlap its load, sums and store with (ncu, tile_rows "
              "at 4096: 3 % of the warps that fit are there, issue slots busy 7 % of the time; few_rows, with eight "
              "times the warps, is as fast there and faster below); the goal is a multiple of this run's "
              "copies, which are 0.3 to 0.5 µs faster than those that it was set beside",
+}
+# Why a goal was missed: of long transforms and of columns, by kind.
+WHY_LONG = {
+    "hot": "a row takes four blocks of 64 KiB, and 92 clusters fit the card at a time: 128 rows are 1.4 waves",
+    "16-bit one pass": "the exchange between blocks moves sums of four bytes: at the 32 bytes a nanosecond that a "
+                       "multiprocessor sends and receives (measured alone), 64 KiB of them take 1.7 to 1.9 µs, where a copy "
+                       "of the same elements takes 2.0, and both go through one network; besides, issue slots would be "
+                       "busy three quarters of the time at the copy's rate",
+    "one pass": "the exchange takes 1.7 to 1.9 of the 4.1 µs that a copy of 64 KiB takes on a multiprocessor, and shares "
+                "its network; at 2^18, clusters of sixteen reach 112 of the 132 multiprocessors",
+    "16-bit passes": "sums between passes are FP32: 12 bytes an element in two passes where a copy moves 4, 20 in three "
+                     "(the limits are 0.33 and 0.20); `intermediate = storage` moves 8",
+    "passes": "columns of 2^10 points more than 64 KiB apart reach 0.83 to 0.87 (a plain copy through the same tiles: 0.88), "
+              "and rows of 2^16 and 2^18 their own ratio",
+}
+WHY_COLUMNS = {
+    "16-bit": "tiles of 64-byte rows; a plain copy through such tiles reaches 0.83 to 0.90, wider ones need twice the "
+              "cluster, whose exchange of four-byte sums takes as long as the memory",
+    "4096": "a cluster of eight blocks exchanges seven eighths of its data; a plain copy through its tiles reaches 0.89",
+    "other": "rows of points and columns beside tall tiles: both are near",
 }
 
 
@@ -83,6 +101,65 @@ def options(figures: dict) -> str:
     return table(["option", "scalar", *map(str, lengths)], rows)
 
 
+def marked(value: float, goal: float | None) -> str:
+    return f"{value:.3f}" if goal is None or value >= goal else f"**{value:.3f}**"
+
+
+def long_transforms(figures: dict) -> str:
+    lines = results.lines(figures, "long")
+    value = {(l["scalar"], l["n"], l["rows"]): l["ratio"] for l in lines}
+    peers = results.peers(figures)["long_ratio"]
+    rows = []
+    for n, batch in dict.fromkeys((l["n"], l["rows"]) for l in lines):
+        cells = [marked(value[s, n, batch], results.long_goal(s, n)) if (s, n, batch) in value else "–"
+                 for s in results.SCALARS]
+        goal = results.long_goal("f32", n)
+        rows.append([f"2^{n.bit_length() - 1}", str(batch), *cells, f"{goal:.2f}",
+                     *(str(p.get(str(n), "–")) for p in peers.values())])
+    return table(["n", "rows", *results.SCALARS, "goal f32", *peers], rows)
+
+
+def columns(figures: dict) -> str:
+    lines = [l for l in results.lines(figures, "columns") if 1 < l["inner"] and l["n"] <= 4096]
+    value = {(l["scalar"], l["n"], l["inner"]): l["ratio"] for l in lines}
+    inners = sorted({l["inner"] for l in lines})
+    rows = [[str(n), s] + [marked(value[s, n, i], results.column_goal(s, n, i)) for i in inners]
+            for n in sorted({l["n"] for l in lines}) for s in ("bf16", "f32", "f64")]
+    return table(["n", "scalar", *(f"inner {i}" for i in inners)], rows)
+
+
+def axis_times(figures: dict) -> str:
+    """All of one axis beside the same transform of the other one."""
+    us = {l["inner"]: l["papillon_us"] for l in results.lines(figures, "columns", "f32") if l["n"] == 65536}
+    return (f"{us[1024]:.0f} µs along axis 0 in f32, two passes, and its transpose {us[1]:.0f} µs along axis 1, one pass")
+
+
+def missed_long(figures: dict) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for l in results.lines(figures, "long"):
+        goal = results.long_goal(l["scalar"], l["n"])
+        if goal is None or l["ratio"] >= goal:
+            continue
+        passes = "passes" if goal < 0.7 else "one pass"
+        kind = "16-bit " + passes if l["scalar"] in ("bf16", "f16") else passes
+        if l["n"] == 1 << 16 and l["rows"] == 128:
+            kind = "hot"
+        rows = ", 128 rows" if kind == "hot" else ""
+        found.setdefault(kind, []).append(f"{l['scalar']} 2^{l['n'].bit_length() - 1}{rows} {l['ratio']:.2f} ({goal:.2f})")
+    return [f"- Long, {kind}: {', '.join(items)}: {WHY_LONG[kind]}." for kind, items in found.items()]
+
+
+def missed_columns(figures: dict) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for l in results.lines(figures, "columns"):
+        goal = results.column_goal(l["scalar"], l["n"], l["inner"])
+        if goal is None or l["ratio"] >= goal:
+            continue
+        kind = "16-bit" if l["scalar"] in ("bf16", "f16") else "4096" if l["n"] == 4096 else "other"
+        found.setdefault(kind, []).append(f"{l['scalar']} {l['n']} × {l['inner']} {l['ratio']:.2f}")
+    return [f"- Columns (goal 0.90): {', '.join(items)}: {WHY_COLUMNS[kind]}." for kind, items in found.items()]
+
+
 def missed(figures: dict) -> str:
     found: dict[str, list[str]] = {}
     for l in results.lines(figures, "cold"):
@@ -99,6 +176,7 @@ def missed(figures: dict) -> str:
     if slow:
         items.append("- f32, 128 rows, n = " + ", ".join(str(l["n"]) for l in slow)
                      + f", goal {results.BATCH_GOAL} times the copy: " + WHY["batch"] + ".")
+    items += missed_long(figures) + missed_columns(figures)
     return "\n".join(items) + "\n" if items else "None.\n"
 
 
@@ -135,12 +213,27 @@ No goal was set. The order-m factor is m sums a value one after the other, as th
 before it that is 50 to 90 instructions a value, and issue slots limit it (ncu: 0.58 to 0.73 busy).
 
 {orders(figures)}
+## Long transforms: ratio to copy
+2^{figures["log2_elements"]} elements (128 rows: what the L2 cache holds of them). One pass through clusters up to 2^18 (f64 2^17, 16-bit
+2^19), two up to 2^30; two passes through memory cannot exceed 0.50, of 16-bit types with FP32 between them 0.33.
+MLX's two-pass kernel and hadipourh/fwht: f32, measured on an H200 in an earlier run.
+
+{long_transforms(figures)}
+![long transforms](images/h200_long.svg)
+
+## Columns, 2^{figures["log2_elements"] - 1} elements, cold: ratio to copy
+Arrays (outer, n, inner), transformed along n. Goal: 0.90 where a row of columns has 32 bytes or more.
+
+{columns(figures)}
+A power of two of columns that lie without gaps are rows whose lowest stages are left out; other few columns go through
+padded shared memory (`packed_columns`). An array (65536, 1024) takes {axis_times(figures)}.
+
 ## Signs, orders, misaligned rows: ratio to copy
 {options(figures)}
 ## Missed goals
 {missed(figures)}
-Not timed: columns, transforms longer than 32768, several axes (their kernels have run emulated on a CPU, bit for bit, but not yet on
-a GPU), m above 60; anything on sm_100, where the kernels are compiled only.
+Not timed: several axes at once (each is a pass of the kinds above), m above 60; anything on sm_100, where the kernels
+are compiled only.
 """
     (results.ROOT / "docs" / "performance_gpu.md").write_text(text, encoding="utf-8")
 

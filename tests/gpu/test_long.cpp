@@ -157,8 +157,8 @@ TEST_CASE("passes of long transforms" * doctest::test_suite("reduced")) {
     CAPTURE(k);
     CHECK(passes(ScalarType::float32, n, 1, 0, compute) == (k <= 18 ? 1 : k <= 30 ? 2 : 3));
     CHECK(passes(ScalarType::float64, n, 1, 0, compute) == (k <= 17 ? 1 : k <= 29 ? 2 : 3));
-    CHECK(passes(ScalarType::bfloat16, n, 1, 0, compute) == (k <= 19 ? 1 : k <= 25 ? 2 : 3));
-    CHECK(passes(ScalarType::float16, n, 1, 0, Intermediate::storage) == (k <= 19 ? 1 : k <= 27 ? 2 : 3));
+    CHECK(passes(ScalarType::bfloat16, n, 1, 0, compute) == (k <= 18 ? 1 : k <= 25 ? 2 : 3));
+    CHECK(passes(ScalarType::float16, n, 1, 0, Intermediate::storage) == (k <= 18 ? 1 : k <= 27 ? 2 : 3));
     CHECK(passes(ScalarType::float32, n, 1, 4, compute) == (k <= 15 ? 1 : k <= 26 ? 2 : 3));  // not aligned
     CHECK(passes(ScalarType::float32, n, 8, 0, compute) == (k <= 13 ? 1 : k <= 24 ? 2 : 3));
   }

@@ -11,20 +11,21 @@ namespace papillon::cuda {
 inline constexpr int most_column_bits = 12;
 
 /// Bits of the first pass over contiguous rows at most, and the most that a block has without a cluster.
-inline constexpr int longest_cluster_rows = 19;
+inline constexpr int longest_cluster_rows = 18;
 inline constexpr int longest_block_rows = 14;
 
-/// The time of a pass over columns of 2^bits points, in copies of the same bytes, for 4-byte values.
+/// The time of a pass over columns of 2^bits points far apart, in copies of the same bytes, for 4-byte
+/// values.
 constexpr double column_time(int bits) {
   constexpr double times[most_column_bits + 1] = {1.0,  1.04, 1.04, 1.04, 1.04, 1.04, 1.04,
-                                                  1.04, 1.05, 1.08, 1.12, 1.33, 1.54};
+                                                  1.04, 1.05, 1.09, 1.13, 1.20, 1.27};
   return times[bits];
 }
 
 /// The same for a pass over contiguous rows.
 constexpr double row_time(int bits) {
-  constexpr double cluster_times[] = {1.23, 1.37, 1.57, 2.4};  // 2^16 to 2^19
-  return bits <= longest_block_rows ? 1.02 : bits == 15 ? 1.05 : cluster_times[bits - 16];
+  constexpr double cluster_times[] = {1.07, 1.22, 1.28};  // 2^16 to 2^18
+  return bits <= longest_block_rows ? 1.02 : bits == 15 ? 1.03 : cluster_times[bits - 16];
 }
 
 /// How an axis of 2^k points is cut: rows of 2^row_bits first, then `parts` passes over columns.

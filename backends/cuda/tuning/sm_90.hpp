@@ -36,15 +36,9 @@ constexpr RowTuning row_tuning(int bytes, int compute_bytes, int k) {
     return t;
   }
   // Beyond: clusters of blocks of 64 KiB of the compute type, three blocks a multiprocessor, so that one's
-  // exchange overlaps another's loads; at 2^18 cells sixteen blocks of 128 KiB, which pay for 16-bit types
-  // only: these move three times the bytes in two passes.
-  const int longest = bytes == 2 ? 18 : 17;  // cells
-  if (cells > 14) {
-    if (cells > longest) return {};
-    const int cell_bits = cells == 18 ? 14 : 13;
-    return {Family::cluster,     0, 1,   1 << (cell_bits - 5), cell_bits, cells - cell_bits, 1,
-            cells == 18 ? 1 : 3, 1, card};
-  }
+  // exchange overlaps another's loads. Clusters of sixteen blocks of 128 KiB are slower than two passes.
+  if (cells > 17) return {};
+  if (cells > 14) return {Family::cluster, 0, 1, 256, 13, cells - 13, 1, 3, 1, card};
   RowTuning t{Family::tile, 0, 1, 128, cells < 10 ? 10 : cells, 0, 1, 1, 1, card};
   const int warps = 1 << (t.cell_bits - 10);
   if (bytes == 2 && cells == 14) {
