@@ -214,8 +214,7 @@ before it that is 50 to 90 instructions a value, and issue slots limit it (ncu: 
 
 {orders(figures)}
 ## Long transforms: ratio to copy
-2^{figures["log2_elements"]} elements (128 rows: what the L2 cache holds of them). One pass through clusters up to 2^18 (f64 2^17, 16-bit
-2^19), two up to 2^30; two passes through memory cannot exceed 0.50, of 16-bit types with FP32 between them 0.33.
+2^{figures["log2_elements"]} elements (128 rows: what the L2 cache holds of them). One pass through clusters up to 2^18 (f64 2^17), two up to 2^30 (f64 2^29, 16-bit 2^25); two passes through memory cannot exceed 0.50, of 16-bit types with FP32 between them 0.33.
 MLX's two-pass kernel and hadipourh/fwht: f32, measured on an H200 in an earlier run.
 
 {long_transforms(figures)}

@@ -43,13 +43,11 @@ def cold_goal(n: int) -> float:
 
 
 def long_goal(scalar: str, n: int) -> float | None:
-    """One pass through a cluster up to 2^18 (of 16-bit types 2^19), then two; none was set for f64."""
+    """One pass through a cluster up to 2^18, then two; none was set for f64."""
     if scalar == "f64":
         return None
     if n <= 1 << 18:
         return 0.85
-    if n == 1 << 19 and scalar in ("bf16", "f16"):
-        return 0.70
     return 0.48 if n < 1 << 30 else 0.45
 
 
