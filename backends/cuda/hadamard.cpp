@@ -19,7 +19,7 @@ using detail::Pass;
 class StreamWorkspace {
  public:
   StreamWorkspace(cudaStream_t stream, const Workspace& given, std::size_t bytes) : stream_(stream) {
-    data_ = detail::given_workspace(given, bytes);
+    data_ = detail::given_workspace("hadamard", given, bytes);
     if (bytes == 0 || data_ != nullptr) return;
     check(cudaMallocAsync(&owned_, bytes, stream), "hadamard: allocating the workspace");
     data_ = owned_;

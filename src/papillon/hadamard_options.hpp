@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "papillon/core/macros.hpp"
+#include "papillon/workspace.hpp"
 
 namespace papillon {
 
@@ -76,14 +77,6 @@ struct Signs {
   std::span<const std::int8_t> values = {};
   std::optional<std::uint64_t> seed = {};
   SignSide side = SignSide::input;
-};
-
-/// Memory for the operator's intermediate results, readable and writable where it runs; see
-/// `hadamard_workspace_bytes`; `data` is aligned to 16 bytes. With `data` null the operator allocates what it
-/// needs itself.
-struct Workspace {
-  void* data = nullptr;
-  std::size_t bytes = 0;
 };
 
 /// What to apply: factor · out ∘ (H (in ∘ x)). The factor is `scale`, over n or √n as `norm` says, in double

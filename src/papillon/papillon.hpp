@@ -2,5 +2,6 @@
 #pragma once
 
 #include "papillon/hadamard.hpp"
+#include "papillon/kronecker.hpp"
 #include "papillon/orders.hpp"
 #include "papillon/version.hpp"

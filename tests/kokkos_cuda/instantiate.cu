@@ -19,6 +19,8 @@ void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, 
   papillon::hadamard(space, z, z);
   static_cast<void>(papillon::hadamard_workspace_bytes(space, h, g, {.axis = 1}));
   static_cast<void>(papillon::selected_backend(space, x, x));
+  const papillon::Factor factor = papillon::describe_factor(x);
+  papillon::kronecker(space, std::span(&factor, 1), x, x, {.vectors = papillon::VectorSide::left});
   static_assert(!papillon::generic::is_host_space<Kokkos::Cuda>);
 #ifdef PAPILLON_HAS_CUDA
   static_assert(papillon::detail::may_use_cuda<Kokkos::Cuda>);

@@ -8,50 +8,13 @@
 
 #include "papillon/core/errors.hpp"
 #include "papillon/core/overlap.hpp"
+#include "papillon/core/tensor_checks.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::detail {
 namespace {
 
 constexpr std::string_view operator_name = "hadamard";
-
-void check_tensor(const ConstTensorDescriptor& tensor, std::string_view name) {
-  if (std::find(all_scalar_types.begin(), all_scalar_types.end(), tensor.type) == all_scalar_types.end()) {
-    throw_invalid_argument(operator_name, name, " has the unknown scalar type ",
-                           static_cast<int>(tensor.type));
-  }
-  if (tensor.rank < 1 || tensor.rank > max_rank) {
-    throw_invalid_argument(operator_name, name, " has rank ", tensor.rank, "; ranks 1 to ", max_rank,
-                           " are taken");
-  }
-  std::int64_t count = 1;
-  for (const std::int64_t extent : tensor.shape()) {
-    if (extent < 0)
-      throw_invalid_argument(operator_name, name, " has a negative extent: ", to_text(tensor.shape()));
-    if (__builtin_mul_overflow(count, extent, &count)) {
-      throw_invalid_argument(operator_name, name, " has more than 2^63 elements: ", to_text(tensor.shape()));
-    }
-  }
-  if (count == 0) return;
-  if (tensor.data == nullptr) {
-    throw_invalid_argument(operator_name, name, " of shape ", to_text(tensor.shape()), " has a null pointer");
-  }
-  const std::size_t alignment = size_of(real_of(tensor.type));
-  if (reinterpret_cast<std::uintptr_t>(tensor.data) % alignment != 0) {
-    throw_invalid_argument(operator_name, name, " at ", tensor.data, " is not aligned to its scalar, ",
-                           name_of(tensor.type));
-  }
-  __int128 reach = 0;  // no address may leave 64 bits
-  for (int d = 0; d < tensor.rank; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    reach += static_cast<__int128>(std::llabs(tensor.strides[i])) * (tensor.extents[i] - 1);
-  }
-  if (reach > std::numeric_limits<std::int64_t>::max() / 32) {
-    throw_invalid_argument(operator_name, name, " has strides ",
-                           to_text(std::span(tensor.strides.data(), static_cast<std::size_t>(tensor.rank))),
-                           " that reach beyond the address space");
-  }
-}
 
 double factor_of(const HadamardOptions& options, std::int64_t n, ScalarType type) {
   if (!std::isfinite(options.scale)) {
@@ -109,23 +72,16 @@ void check_signs(const Signs& signs, std::int64_t n, bool readable) {
 
 /// The axes to transform, ascending, each once.
 FixedVector<int, max_rank> checked_axes(const ConstTensorDescriptor& x, const HadamardOptions& options) {
-  const auto position_of = [&](int axis, std::string_view name) {
-    if (axis < -x.rank || axis >= x.rank) {
-      throw_invalid_argument(operator_name, name, " = ", axis, " is outside -", x.rank, " … ", x.rank - 1,
-                             " for shape ", to_text(x.shape()));
-    }
-    return axis < 0 ? axis + x.rank : axis;
-  };
   FixedVector<int, max_rank> axes;
   if (options.axes.empty()) {
-    axes.push_back(position_of(options.axis, "axis"));
+    axes.push_back(checked_axis(operator_name, options.axis, "axis", x));
   } else {
     if (options.axis != -1) {
       throw_invalid_argument(operator_name, "axis = ", options.axis,
                              " and axes = ", to_text(options.axes.values()), " are both given; give one");
     }
     for (const int axis : options.axes.values()) {
-      const int position = position_of(axis, "axes: an entry");
+      const int position = checked_axis(operator_name, axis, "axes: an entry", x);
       if (std::find(axes.begin(), axes.end(), position) != axes.end()) {
         throw_invalid_argument(operator_name, "axes = ", to_text(options.axes.values()), " names axis ",
                                position, " of shape ", to_text(x.shape()), " twice");
@@ -265,8 +221,8 @@ std::int64_t HadamardProblem::n() const {
 
 HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const TensorDescriptor& y,
                                       const HadamardOptions& options, bool signs_readable) {
-  check_tensor(x, "x");
-  check_tensor(y, "y");
+  check_tensor(operator_name, x, "x");
+  check_tensor(operator_name, y, "y");
   if (x.type != y.type) {
     throw_invalid_argument(operator_name, "x holds ", name_of(x.type), " but y holds ", name_of(y.type));
   }
@@ -312,11 +268,7 @@ HadamardProblem make_hadamard_problem(const ConstTensorDescriptor& x, const Tens
   problem.empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   if (problem.empty) return problem;
 
-  if (overlaps_itself(y)) {
-    throw_invalid_argument(operator_name, "y of shape ", to_text(y.shape()), " and strides ",
-                           to_text(std::span(y.strides.data(), static_cast<std::size_t>(y.rank))),
-                           " has several indices for one element");
-  }
+  check_not_repeating(operator_name, y);
   const Overlap kind = overlap(x, y);
   if (kind == Overlap::partial) {
     throw_invalid_argument(operator_name, "x at ", x.data, " and y at ", y.data, ", both of shape ",
@@ -416,18 +368,6 @@ Batch make_batch(const HadamardProblem& step, const Plan& plan) {
                                   std::int64_t{1}, batch.fold.outer[batch.fold.outer_rank - 1].extent);
   }
   return batch;
-}
-
-void* given_workspace(const Workspace& workspace, std::size_t bytes) {
-  if (bytes == 0 || workspace.data == nullptr) return nullptr;
-  if (workspace.bytes < bytes) {
-    throw_invalid_argument(operator_name, "workspace has ", workspace.bytes, " bytes but ", bytes,
-                           " are needed");
-  }
-  if (reinterpret_cast<std::uintptr_t>(workspace.data) % 16 != 0) {
-    throw_invalid_argument(operator_name, "workspace at ", workspace.data, " is not aligned to 16 bytes");
-  }
-  return workspace.data;
 }
 
 std::size_t workspace_bytes(const HadamardProblem& step, const Plan& plan) {

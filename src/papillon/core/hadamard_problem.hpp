@@ -7,6 +7,7 @@
 #include "papillon/core/fold.hpp"
 #include "papillon/core/schedule.hpp"
 #include "papillon/core/tensor.hpp"
+#include "papillon/core/tensor_checks.hpp"
 #include "papillon/hadamard_options.hpp"
 
 namespace papillon::detail {
@@ -100,10 +101,6 @@ struct Batch {
   std::int64_t columns = 1;
 };
 Batch make_batch(const HadamardProblem& step, const Plan& plan);
-
-/// The memory that the caller gave, or null where none was given or none is needed. Throws
-/// std::invalid_argument when it is smaller than `bytes` or not aligned to 16.
-void* given_workspace(const Workspace& workspace, std::size_t bytes);
 
 /// Bytes of workspace for a step; 0 when none is needed. At most `sweep_bytes`, or what one transform of up
 /// to 64 neighbouring columns takes.

@@ -11,6 +11,7 @@
 #include "papillon/core/pass.hpp"
 #include "papillon/generic/host_sweep.hpp"
 #include "papillon/generic/team_pass.hpp"
+#include "papillon/generic/workspace_holder.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::generic {
@@ -41,30 +42,11 @@ const std::int8_t* device_base_matrix(std::int64_t m) {
   return place->second.data();
 }
 
-/// The caller's workspace, or an allocation in the same memory that lives as long as this object.
-template <class ExecutionSpace>
-class WorkspaceHolder {
- public:
-  WorkspaceHolder(const ExecutionSpace& space, const Workspace& given, std::size_t bytes) {
-    data_ = detail::given_workspace(given, bytes);
-    if (bytes == 0 || data_ != nullptr) return;
-    owned_ = Kokkos::View<char*, typename ExecutionSpace::memory_space>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "papillon::hadamard workspace"), bytes);
-    data_ = owned_.data();
-  }
-
-  void* data() const { return data_; }
-
- private:
-  Kokkos::View<char*, typename ExecutionSpace::memory_space> owned_;
-  void* data_ = nullptr;
-};
-
 /// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) or the team kernel.
 template <bool Vector, class ExecutionSpace>
 void run_hadamard(const ExecutionSpace& space, const detail::HadamardProblem& problem) {
   constexpr Architecture architecture = Vector ? Architecture::cpu : Architecture::device;
-  const WorkspaceHolder<ExecutionSpace> workspace(space, problem.workspace,
+  const WorkspaceHolder<ExecutionSpace> workspace(space, "hadamard", problem.workspace,
                                                   workspace_bytes(problem, architecture));
   for_each_step(problem, [&](const detail::HadamardProblem& step) {
     const detail::Plan plan = make_plan(step, architecture);
