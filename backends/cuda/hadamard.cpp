@@ -38,6 +38,8 @@ class StreamWorkspace {
   void* data_ = nullptr;
 };
 
+}  // namespace
+
 void run_pass(cudaStream_t stream, const Device& device, const Pass& pass) {
   if (const auto rows = as_rows(pass)) {
     check(run_rows(stream, device, pass.source_type, *rows, nullptr), "hadamard: launching a row kernel");
@@ -52,8 +54,6 @@ void run_pass(cudaStream_t stream, const Device& device, const Pass& pass) {
   check(run_columns(stream, device, column_family(pass), pass, base, nullptr),
         "hadamard: launching a kernel for columns");
 }
-
-}  // namespace
 
 void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
   const Device& device = current_device();

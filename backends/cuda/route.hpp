@@ -25,6 +25,9 @@ std::optional<SharedRowProblem> as_shared_rows(const detail::Pass& pass);
 /// m = 1 and contiguous inner indices, else pass.
 Family column_family(const detail::Pass& pass);
 
+/// Launches the fastest kernel for a pass. Throws std::runtime_error when the launch fails.
+void run_pass(cudaStream_t stream, const Device& device, const detail::Pass& pass);
+
 /// The schedules of a step's axes: one pass where some kernel takes the whole axis, else those of
 /// tuning/passes.hpp.
 detail::Plan plan_of(const detail::HadamardProblem& step);
