@@ -80,6 +80,12 @@ TEST_CASE_TEMPLATE("kronecker: products of several passes", T, PAPILLON_PRODUCT_
     KroneckerCase<T> one{{2, 1024}, -1, {{1000, 1024}}};
     one.draw(6);
     one.check(one.run(space), 11);
+    KroneckerCase<T> longest{{1, 1 << 18}, -1, {{1, 1 << 18}}};
+    longest.matrices[0].columns =
+        (8 << 20) / static_cast<std::int64_t>(sizeof(papillon::generic::sum_type<T>));
+    longest.shape[1] = longest.matrices[0].columns;
+    longest.draw(4);
+    longest.check(longest.run(space));
     KroneckerCase<T> many{{1, 1 << 14}, -1, {}};
     for (int i = 0; i < 14; ++i) many.matrices.push_back({2, 2});
     many.draw(7);
@@ -238,6 +244,9 @@ TEST_CASE("kronecker: arguments that do not fit are refused by name") {
   odd = a;
   odd.rows = -3;
   says(refusal<float>({odd, b}, from, to), "factors[0] has a negative extent");
+  odd = a;
+  odd.columns = (std::int64_t{1} << 21) + 1;
+  says(refusal<float>({odd, b}, from, to), "factors[0] has 3 x 2097153 elements of float32; at most 2097152");
   odd = papillon::row_major_factor(y.data() + 3, 3, 2);
   says(refusal<float>({odd, b}, from, to), "factors[0] at");
   says(refusal<float>({a, b}, from, papillon::row_major(x.data() + 1, {1, 15})), "x has shape (4, 6) but y");

@@ -32,7 +32,8 @@ Factor describe_factor(const View& view) {
 /// in y (the other way round where the matrix is transposed), and all other extents agree. With
 /// `options.batch_axis` factors with a batch stride differ from one index of that axis to the next. y may be
 /// x where their shapes agree (same pointer and strides); any other overlap, also of a factor with y, is
-/// refused. x and the factors are never written. Sizes of 0 are taken: a sum over nothing is 0.
+/// refused. A factor has at most 2^23 bytes of rows or of columns, in the type of its sums. x and the factors
+/// are never written. Sizes of 0 are taken: a sum over nothing is 0.
 ///
 /// Cost: the factors are applied one after the other, ∏ p over those applied times ∏ q over the others
 /// multiply-adds each, in the order that takes fewest; consecutive small ones while a tile is in scratch

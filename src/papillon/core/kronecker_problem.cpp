@@ -40,6 +40,11 @@ void check_factor(const Factor& factor, std::size_t number, const ConstTensorDes
     throw_invalid_argument(operator_name, name, " has the batch stride ", factor.batch_stride,
                            " but no batch_axis is given");
   }
+  const std::int64_t most = most_tile_bytes / 2 / static_cast<std::int64_t>(sum_bytes(x.type));
+  if (factor.rows > most || factor.columns > most) {
+    throw_invalid_argument(operator_name, name, " has ", factor.rows, " x ", factor.columns, " elements of ",
+                           name_of(x.type), "; at most ", most, " rows and columns are taken");
+  }
   const ConstTensorDescriptor tensor = as_tensor(factor, batches);
   check_tensor(operator_name, tensor, name);
   if (overlap(tensor, y) != Overlap::none) {

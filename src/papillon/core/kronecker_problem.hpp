@@ -17,6 +17,15 @@ namespace papillon::detail {
 /// Factors of a product at most.
 inline constexpr std::size_t max_factors = 32;
 
+/// Bytes of scratch memory at most for a tile: what one factor reads and writes, in the type that sums are
+/// formed in. (Kokkos gives a team of a host space 20 MiB.)
+inline constexpr std::int64_t most_tile_bytes = std::int64_t{16} << 20;
+
+/// Bytes of a value that sums of `scalar` are formed in.
+constexpr std::size_t sum_bytes(ScalarType scalar) {
+  return is_complex(scalar) ? size_of(scalar) : compute_bytes_of(scalar);
+}
+
 /// A factor as it multiplies a column: sides and adjoints are resolved.
 struct AppliedFactor {
   const void* data = nullptr;
@@ -115,10 +124,5 @@ struct KroneckerBuffers {
 };
 KroneckerBuffers buffers_of(const KroneckerProblem& problem, const KroneckerPlan& plan,
                             Architecture architecture);
-
-/// Bytes of a value that sums of `scalar` are formed in.
-constexpr std::size_t sum_bytes(ScalarType scalar) {
-  return is_complex(scalar) ? size_of(scalar) : compute_bytes_of(scalar);
-}
 
 }  // namespace papillon::detail
