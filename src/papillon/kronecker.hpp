@@ -8,7 +8,7 @@
 
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/view.hpp"
-#include "papillon/generic/hadamard.hpp"
+#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/kronecker.hpp"
 #include "papillon/kronecker_options.hpp"
 
@@ -81,8 +81,9 @@ std::size_t kronecker_workspace_bytes(const ExecutionSpace&, std::span<const Fac
                                       const KroneckerOptions& options = {}) {
   const auto problem = detail::make_kronecker_problem(factors, x, y, options);
   if (problem.empty) return 0;
-  return detail::buffers_of(problem, generic::make_kronecker_plan(problem),
-                            generic::is_host_space<ExecutionSpace> ? Architecture::cpu : Architecture::device)
+  constexpr Architecture architecture =
+      generic::is_host_space<ExecutionSpace> ? Architecture::cpu : Architecture::device;
+  return detail::buffers_of(problem, generic::make_kronecker_plan(problem, architecture), architecture)
       .bytes(detail::sum_bytes(problem.scalar));
 }
 

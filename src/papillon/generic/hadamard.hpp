@@ -9,19 +9,13 @@
 
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/pass.hpp"
+#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/host_sweep.hpp"
 #include "papillon/generic/team_pass.hpp"
 #include "papillon/generic/workspace_holder.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::generic {
-
-/// Whether an execution space works on the host and its kernels have finished when parallel_for returns:
-/// there the vector kernels run, and a problem too small to share runs in the calling thread.
-template <class ExecutionSpace>
-inline constexpr bool is_host_space =
-    Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
-    std::is_same_v<typename ExecutionSpace::memory_space, Kokkos::HostSpace>;
 
 /// The order-m matrix in the memory of a device, copied there at its first use and kept until Kokkos ends.
 template <class MemorySpace>

@@ -13,13 +13,10 @@
 
 namespace papillon::generic {
 
-/// Points of a tile of several factors: with eight lines and two halves what fits near the processor.
-constexpr std::int64_t kronecker_tile_points(ScalarType scalar) {
-  return (std::int64_t{24} << 10) / 16 / static_cast<std::int64_t>(detail::sum_bytes(scalar));
-}
-
-inline detail::KroneckerPlan make_kronecker_plan(const detail::KroneckerProblem& problem) {
-  return detail::plan_kronecker(problem, kronecker_tile_points(problem.scalar));
+inline detail::KroneckerPlan make_kronecker_plan(const detail::KroneckerProblem& problem,
+                                                 Architecture architecture) {
+  return detail::plan_kronecker(problem,
+                                kronecker_tile(architecture == Architecture::cpu).points(problem.scalar));
 }
 
 /// visit(std::type_identity<S>{}) for the scalar of a product, complex ones as Kokkos has them.
@@ -78,7 +75,7 @@ template <class ExecutionSpace>
 void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& problem,
                    Architecture architecture) {
   if (problem.empty) return;
-  const detail::KroneckerPlan plan = make_kronecker_plan(problem);
+  const detail::KroneckerPlan plan = make_kronecker_plan(problem, architecture);
   const detail::KroneckerBuffers buffers = detail::buffers_of(problem, plan, architecture);
   const WorkspaceHolder<ExecutionSpace> workspace(space, "kronecker", problem.workspace,
                                                   buffers.bytes(detail::sum_bytes(problem.scalar)));

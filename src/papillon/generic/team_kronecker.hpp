@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "papillon/core/kronecker_problem.hpp"
+#include "papillon/generic/host_space.hpp"
 
 namespace papillon::generic {
 
@@ -47,6 +48,22 @@ struct RealOf<Kokkos::complex<R>> {
   using type = R;
 };
 
+/// A tile near the processor: the bytes of both of its halves, and the lines that it should have at most.
+struct KroneckerTile {
+  std::int64_t bytes;
+  int lines;
+
+  /// Points of a tile of several factors that leave room for all lines.
+  constexpr std::int64_t points(ScalarType scalar) const {
+    return bytes / 2 / lines / static_cast<std::int64_t>(detail::sum_bytes(scalar));
+  }
+};
+/// Half of a core's second-level cache of 1 MiB; of a device half of the 48 KiB that a block may use without
+/// asking.
+constexpr KroneckerTile kronecker_tile(bool host) {
+  return host ? KroneckerTile{std::int64_t{512} << 10, 16} : KroneckerTile{std::int64_t{24} << 10, 8};
+}
+
 /// The generic kernel: a team copies a tile, the points of the pass for `width` lines, into scratch, applies
 /// factor after factor there, and writes it back. A line is a column of the array, an index slower and one
 /// faster than the pass'. Sums run in the order of rising column index, each product and each sum rounded.
@@ -57,13 +74,13 @@ class TeamKronecker {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Member = typename Policy::member_type;
   static constexpr int alignment = 128;
-  static constexpr int most_width = 8;
+  static constexpr int most_width = kronecker_tile(is_host_space<ExecutionSpace>).lines;
 
  public:
   explicit TeamKronecker(const KroneckerTilePass& tile)
       : tile_(tile), lines_(tile.column_count * tile.pass.outer * tile.pass.inner) {
     const std::int64_t points = std::max<std::int64_t>(tile.pass.largest, 1);
-    constexpr std::int64_t wanted = 24 << 10;  // bytes of both halves of a tile
+    constexpr std::int64_t wanted = kronecker_tile(is_host_space<ExecutionSpace>).bytes;
     width_ = static_cast<int>(std::clamp<std::int64_t>(
         std::min(wanted / (2 * points * static_cast<std::int64_t>(sizeof(C))), lines_), 1, most_width));
   }
@@ -162,29 +179,44 @@ class TeamKronecker {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, count), body);
   }
 
-  /// to[(o * rows + a) * run + r] = sum over b of F[a, b] · from[(o * columns + b) * run + r].
+  /// to[(o * rows + a) * run + r] = sum over b of F[a, b] · from[(o * columns + b) * run + r]. The r are side
+  /// by side in memory: they are a vector's lanes.
   KOKKOS_FUNCTION void multiply(const Member& team, const detail::AppliedFactor& factor, std::int64_t outer,
                                 std::int64_t run, std::int64_t width, std::int64_t first_line, const C* from,
                                 C* to) const {
-    each(team, outer * factor.rows * run, [&](std::int64_t i) {
-      const std::int64_t r = i % run;
-      const std::int64_t row = i / run % factor.rows;
-      const std::int64_t o = i / run / factor.rows;
-      const std::int64_t batch = factor.batch_stride == 0 ? 0 : locate(first_line + r % width).batch;
-      const S* entries =
-          static_cast<const S*>(factor.data) + batch * factor.batch_stride + row * factor.row_stride;
-      const C* values = from + o * factor.columns * run + r;
-      C sum{};
-      for (std::int64_t b = 0; b < factor.columns; ++b) {
-        auto entry = static_cast<C>(entries[b * factor.column_stride]);
-        if constexpr (is_complex_sum<C>) {
-          if (factor.conjugate) entry = Kokkos::conj(entry);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, outer * factor.rows), [&](std::int64_t i) {
+      const std::int64_t row = i % factor.rows;
+      const C* values = from + i / factor.rows * factor.columns * run;
+      C* sums = to + i * run;
+      const S* entries = static_cast<const S*>(factor.data) + row * factor.row_stride;
+      const auto lanes = Kokkos::ThreadVectorRange(team, run);
+      if (factor.columns == 0) Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = C{}; });
+      for (std::int64_t b = 0; b < factor.columns; ++b, values += run) {
+        const S* place = entries + b * factor.column_stride;
+        if (factor.batch_stride != 0) {
+          Kokkos::parallel_for(lanes, [&](std::int64_t r) {
+            const std::int64_t batch = locate(first_line + r % width).batch;
+            const C term = entry_at(place + batch * factor.batch_stride, factor.conjugate) * values[r];
+            sums[r] = b == 0 ? term : sums[r] + term;
+          });
+          continue;
         }
-        const C term = entry * values[b * run];
-        sum = b == 0 ? term : sum + term;
+        const C entry = entry_at(place, factor.conjugate);
+        if (b == 0) {
+          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = entry * values[r]; });
+        } else {
+          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = sums[r] + entry * values[r]; });
+        }
       }
-      to[i] = sum;
     });
+  }
+
+  KOKKOS_FUNCTION static C entry_at(const S* place, bool conjugate) {
+    const auto entry = static_cast<C>(*place);
+    if constexpr (is_complex_sum<C>) {
+      if (conjugate) return Kokkos::conj(entry);
+    }
+    return entry;
   }
 
   KroneckerTilePass tile_;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <type_traits>
+
+namespace papillon::generic {
+
+/// Whether an execution space works on the host and its kernels have finished when parallel_for returns:
+/// there the vector kernels run, and a problem too small to share runs in the calling thread.
+template <class ExecutionSpace>
+inline constexpr bool is_host_space =
+    Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
+    std::is_same_v<typename ExecutionSpace::memory_space, Kokkos::HostSpace>;
+
+}  // namespace papillon::generic
