@@ -94,8 +94,8 @@ KroneckerPass pass_over(const KroneckerProblem& problem, int first, int count) {
   pass.first = first;
   pass.count = count;
   const auto factor = [&](int i) { return problem.factors[static_cast<std::size_t>(first + i)]; };
-  for (int i = 0; i < count; ++i) pass.order[i] = static_cast<std::int8_t>(i);
-  std::stable_sort(pass.order, pass.order + count, [&](std::int8_t a, std::int8_t b) {
+  for (int i = 0; i < count; ++i) pass.order[i] = i;
+  std::stable_sort(pass.order, pass.order + count, [&](int a, int b) {
     return order_key(factor(a).rows, factor(a).columns) > order_key(factor(b).rows, factor(b).columns);
   });
   for (int i = 0; i < count; ++i) {

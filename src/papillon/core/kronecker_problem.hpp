@@ -84,15 +84,14 @@ KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const C
 
 /// Consecutive factors that are applied one after the other to a tile near the processor.
 struct KroneckerPass {
-  int first = 0;  ///< factor
-  int count = 0;  ///< of factors
-  std::int8_t order[max_factors] =
-      {};                    ///< the pass' factors, counted from `first`, in the order they are applied
-  std::int64_t source = 1;   ///< points of the pass' index before it
-  std::int64_t target = 1;   ///< and after
-  std::int64_t largest = 1;  ///< the most on the way
-  std::int64_t outer = 1;    ///< points of the axis' slower indices during the pass
-  std::int64_t inner = 1;    ///< and of its faster ones
+  int first = 0;                ///< factor
+  int count = 0;                ///< of factors
+  int order[max_factors] = {};  ///< the pass' factors, counted from `first`, in the order they are applied
+  std::int64_t source = 1;      ///< points of the pass' index before it
+  std::int64_t target = 1;      ///< and after
+  std::int64_t largest = 1;     ///< the most on the way
+  std::int64_t outer = 1;       ///< points of the axis' slower indices during the pass
+  std::int64_t inner = 1;       ///< and of its faster ones
 };
 using KroneckerPlan = FixedVector<KroneckerPass, max_factors>;
 

@@ -56,7 +56,8 @@ void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProb
   KroneckerTilePass tile;
   tile.pass = plan[index];
   for (int f = 0; f < tile.pass.count; ++f)
-    tile.factors[f] = problem.factors[static_cast<std::size_t>(tile.pass.first + f)];
+    tile.factors[f] =
+        problem.factors[static_cast<std::size_t>(tile.pass.first) + static_cast<std::size_t>(f)];
   tile.columns = problem.columns;
   tile.first_column = first;
   tile.column_count = count;
