@@ -55,8 +55,7 @@ template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, const ConstTensorDescriptor& x,
                const TensorDescriptor& y, const KroneckerOptions& options = {}) {
-  generic::run_kronecker(space, detail::make_kronecker_problem(factors, x, y, options),
-                         generic::is_host_space<ExecutionSpace> ? Architecture::cpu : Architecture::device);
+  generic::run_kronecker(space, detail::make_kronecker_problem(factors, x, y, options));
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.
@@ -81,8 +80,7 @@ std::size_t kronecker_workspace_bytes(const ExecutionSpace&, std::span<const Fac
                                       const KroneckerOptions& options = {}) {
   const auto problem = detail::make_kronecker_problem(factors, x, y, options);
   if (problem.empty) return 0;
-  constexpr Architecture architecture =
-      generic::is_host_space<ExecutionSpace> ? Architecture::cpu : Architecture::device;
+  constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
   return detail::buffers_of(problem, generic::make_kronecker_plan(problem, architecture), architecture)
       .bytes(detail::sum_bytes(problem.scalar));
 }

@@ -20,10 +20,6 @@ constexpr RowTuning inner_row_tuning(int bytes, int compute_bytes, int k) {
   return not_measured(sm_90::inner_row_tuning(bytes, compute_bytes, k));
 }
 
-constexpr bool takes_inner_rows(int bytes, int compute_bytes, int bits, int inner_bits) {
-  return sm_90::takes_inner_rows(bytes, compute_bytes, bits, inner_bits);
-}
-
 constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t rows) {
   return sm_90::takes_few_rows(bytes, compute_bytes, k, rows);
 }
@@ -31,11 +27,5 @@ constexpr bool takes_few_rows(int bytes, int compute_bytes, int k, std::int64_t 
 constexpr SharedTuning shared_tuning(int compute_bytes, int m, int k, std::int64_t rows) {
   return sm_90::shared_tuning(compute_bytes, m, k, rows);
 }
-
-constexpr TileColumnTuning tile_column_tuning(int bytes, int compute_bytes, int k, std::int64_t row_bytes) {
-  return sm_90::tile_column_tuning(bytes, compute_bytes, k, row_bytes);
-}
-
-constexpr ColumnTuning column_tuning(int bytes, int k) { return sm_90::column_tuning(bytes, k); }
 
 }  // namespace papillon::cuda::sm_100

@@ -169,8 +169,7 @@ KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const C
                                     [](const AppliedFactor& factor) { return factor.columns; });
   problem.y_length = checked_length(problem, y, axis, "y", turned ? "columns" : "rows",
                                     [](const AppliedFactor& factor) { return factor.rows; });
-  problem.x_axis_stride = x.strides[axis];
-  problem.y_axis_stride = y.strides[axis];
+  problem.fold.axis = {1, x.strides[axis], y.strides[axis]};
   problem.empty = problem.y_length == 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(x.rank); ++d) {
     if (d == axis) continue;
@@ -179,14 +178,12 @@ KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const C
                              to_text(y.shape()), ": axis ", d, " is not the transformed one and must agree");
     }
     problem.empty = problem.empty || x.extents[d] == 0;
-    if (x.extents[d] == 1) continue;
-    problem.columns.indices[problem.columns.rank++] = {x.extents[d], x.strides[d], y.strides[d],
-                                                       d == batch_axis ? 1 : 0};
+    problem.fold.add_outer({x.extents[d], x.strides[d], y.strides[d], d == batch_axis ? 1 : 0});
   }
   if (problem.empty) return problem;
   // Neighbouring columns are neighbours in memory, whatever the order of the indices.
   std::stable_sort(
-      problem.columns.indices, problem.columns.indices + problem.columns.rank,
+      problem.fold.outer, problem.fold.outer + problem.fold.outer_rank,
       [](const Dimension& a, const Dimension& b) { return std::llabs(a.x_stride) > std::llabs(b.x_stride); });
   check_not_repeating(operator_name, y);
   // Of one shape x and y may be one array: a tile is read before it is written.
@@ -250,7 +247,7 @@ KroneckerBuffers buffers_of(const KroneckerProblem& problem, const KroneckerPlan
   buffers.count = plan.size() == 2 ? 1 : 2;
   const auto bytes = static_cast<std::int64_t>(sum_bytes(problem.scalar));
   buffers.columns = std::clamp(sweep_bytes(architecture) / buffers.count / bytes / buffers.points,
-                               std::int64_t{1}, problem.columns.count());
+                               std::int64_t{1}, problem.fold.outer_count());
   return buffers;
 }
 

@@ -7,7 +7,6 @@
 
 #include "papillon/core/fixed_vector.hpp"
 #include "papillon/core/fold.hpp"
-#include "papillon/core/macros.hpp"
 #include "papillon/core/schedule.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/kronecker_options.hpp"
@@ -37,43 +36,18 @@ struct AppliedFactor {
   bool conjugate = false;
 };
 
-/// The columns of x and y beside the transformed axis, in the order in which tiles take them.
-struct ColumnIndices {
-  Dimension indices[max_rank] = {};  ///< fastest last; position_step 1 marks the batch's
-  int rank = 0;
-
-  PAPILLON_FUNCTION std::int64_t count() const {
-    std::int64_t product = 1;
-    for (int d = 0; d < rank; ++d) product *= indices[d].extent;
-    return product;
-  }
-  /// Where column number `index` starts; `position` is its batch entry.
-  PAPILLON_FUNCTION Offset offset(std::int64_t index) const {
-    Offset result;
-    for (int d = rank - 1; d >= 0; --d) {
-      const Dimension& dimension = indices[d];
-      const std::int64_t i = d == 0 ? index : index % dimension.extent;
-      index /= dimension.extent;
-      result.x += i * dimension.x_stride;
-      result.y += i * dimension.y_stride;
-      result.position += i * dimension.position_step;
-    }
-    return result;
-  }
-};
-
 /// A checked call of `kronecker`: y[…, :, …] = scale · (F1 ⊗ … ⊗ Fk) x[…, :, …].
 struct KroneckerProblem {
   ScalarType scalar = ScalarType::float32;
   const void* x = nullptr;
   void* y = nullptr;
   double scale = 1.0;
-  std::int64_t x_length = 1;  ///< of the axis: the product of the columns
-  std::int64_t y_length = 1;  ///< the product of the rows
-  std::int64_t x_axis_stride = 0;
-  std::int64_t y_axis_stride = 0;
+  std::int64_t x_length = 1;                        ///< of the axis: the product of the columns
+  std::int64_t y_length = 1;                        ///< the product of the rows
   FixedVector<AppliedFactor, max_factors> factors;  ///< F1, whose index varies slowest, first
-  ColumnIndices columns;
+  /// Every index but the axis is an outer one, in the order in which tiles take them, the batch's with a
+  /// position step of 1. Of the axis, whose lengths differ, there are the strides alone.
+  Fold fold;
   Workspace workspace = {};
   bool empty = false;  ///< y has no elements
 };

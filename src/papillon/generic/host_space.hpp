@@ -4,6 +4,8 @@
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
+#include "papillon/core/schedule.hpp"
+
 namespace papillon::generic {
 
 /// Whether an execution space works on the host and its kernels have finished when parallel_for returns:
@@ -12,5 +14,10 @@ template <class ExecutionSpace>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible &&
     std::is_same_v<typename ExecutionSpace::memory_space, Kokkos::HostSpace>;
+
+/// What schedules are made for on an execution space.
+template <class ExecutionSpace>
+inline constexpr Architecture architecture_of =
+    is_host_space<ExecutionSpace> ? Architecture::cpu : Architecture::device;
 
 }  // namespace papillon::generic

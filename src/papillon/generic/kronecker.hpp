@@ -15,8 +15,7 @@ namespace papillon::generic {
 
 inline detail::KroneckerPlan make_kronecker_plan(const detail::KroneckerProblem& problem,
                                                  Architecture architecture) {
-  return detail::plan_kronecker(problem,
-                                kronecker_tile(architecture == Architecture::cpu).points(problem.scalar));
+  return detail::plan_kronecker(problem, kronecker_tile(architecture).points(problem.scalar));
 }
 
 /// visit(std::type_identity<S>{}) for the scalar of a product, complex ones as Kokkos has them.
@@ -58,12 +57,12 @@ void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProb
   for (int f = 0; f < tile.pass.count; ++f)
     tile.factors[f] =
         problem.factors[static_cast<std::size_t>(tile.pass.first) + static_cast<std::size_t>(f)];
-  tile.columns = problem.columns;
+  tile.fold = problem.fold;
   tile.first_column = first;
   tile.column_count = count;
-  tile.source =
-      reads_array ? KroneckerEnd{const_cast<void*>(problem.x), problem.x_axis_stride, 0} : buffer(index - 1);
-  tile.target = writes_array ? KroneckerEnd{problem.y, problem.y_axis_stride, 0} : buffer(index);
+  tile.source = reads_array ? KroneckerEnd{const_cast<void*>(problem.x), problem.fold.axis.x_stride, 0}
+                            : buffer(index - 1);
+  tile.target = writes_array ? KroneckerEnd{problem.y, problem.fold.axis.y_stride, 0} : buffer(index);
   tile.scale = writes_array ? problem.scale : 1.0;
   if (reads_array && writes_array) TeamKronecker<ExecutionSpace, S, S, S>(tile).launch(space);
   if (reads_array && !writes_array) TeamKronecker<ExecutionSpace, S, S, C>(tile).launch(space);
@@ -73,15 +72,15 @@ void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProb
 
 /// Runs a checked problem.
 template <class ExecutionSpace>
-void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& problem,
-                   Architecture architecture) {
+void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& problem) {
   if (problem.empty) return;
+  constexpr Architecture architecture = architecture_of<ExecutionSpace>;
   const detail::KroneckerPlan plan = make_kronecker_plan(problem, architecture);
   const detail::KroneckerBuffers buffers = detail::buffers_of(problem, plan, architecture);
   const WorkspaceHolder<ExecutionSpace> workspace(space, "kronecker", problem.workspace,
                                                   buffers.bytes(detail::sum_bytes(problem.scalar)));
   visit_product_scalar(problem.scalar, [&]<class S>(std::type_identity<S>) {
-    const std::int64_t columns = problem.columns.count();
+    const std::int64_t columns = problem.fold.outer_count();
     const std::int64_t step = plan.size() > 1 ? buffers.columns : columns;
     for (std::int64_t first = 0; first < columns; first += step)
       for (std::size_t p = 0; p < plan.size(); ++p)

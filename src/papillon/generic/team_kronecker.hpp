@@ -15,14 +15,14 @@ namespace papillon::generic {
 struct KroneckerEnd {
   void* data = nullptr;
   std::int64_t axis_stride = 1;
-  std::int64_t buffer_points = 0;  ///< 0: the array, whose columns lie where `ColumnIndices` says
+  std::int64_t buffer_points = 0;  ///< 0: the array, whose columns lie where the fold says
 };
 
 /// One pass over some columns, ready to run.
 struct KroneckerTilePass {
   detail::KroneckerPass pass;
   detail::AppliedFactor factors[detail::max_factors];  ///< of the pass
-  detail::ColumnIndices columns;
+  Fold fold;                                           ///< of the problem
   std::int64_t first_column = 0;
   std::int64_t column_count = 0;
   KroneckerEnd source;
@@ -60,8 +60,9 @@ struct KroneckerTile {
 };
 /// Half of a core's second-level cache of 1 MiB; of a device half of the 48 KiB that a block may use without
 /// asking.
-constexpr KroneckerTile kronecker_tile(bool host) {
-  return host ? KroneckerTile{std::int64_t{512} << 10, 16} : KroneckerTile{std::int64_t{24} << 10, 8};
+constexpr KroneckerTile kronecker_tile(Architecture architecture) {
+  return architecture == Architecture::cpu ? KroneckerTile{std::int64_t{512} << 10, 16}
+                                           : KroneckerTile{std::int64_t{24} << 10, 8};
 }
 
 /// The generic kernel: a team copies a tile, the points of the pass for `width` lines, into scratch, applies
@@ -74,13 +75,13 @@ class TeamKronecker {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Member = typename Policy::member_type;
   static constexpr int alignment = 128;
-  static constexpr int most_width = kronecker_tile(is_host_space<ExecutionSpace>).lines;
+  static constexpr int most_width = kronecker_tile(architecture_of<ExecutionSpace>).lines;
 
  public:
   explicit TeamKronecker(const KroneckerTilePass& tile)
       : tile_(tile), lines_(tile.column_count * tile.pass.outer * tile.pass.inner) {
     const std::int64_t points = std::max<std::int64_t>(tile.pass.largest, 1);
-    constexpr std::int64_t wanted = kronecker_tile(is_host_space<ExecutionSpace>).bytes;
+    constexpr std::int64_t wanted = kronecker_tile(architecture_of<ExecutionSpace>).bytes;
     width_ = static_cast<int>(std::clamp<std::int64_t>(
         std::min(wanted / (2 * points * static_cast<std::int64_t>(sizeof(C))), lines_), 1, most_width));
   }
@@ -162,7 +163,7 @@ class TeamKronecker {
     const std::int64_t inner = index % pass.inner;
     const std::int64_t rest = index / pass.inner;
     const std::int64_t column = rest / pass.outer;
-    const Offset offset = tile_.columns.offset(tile_.first_column + column);
+    const Offset offset = tile_.fold.outer_offset(tile_.first_column + column);
     return {offset.x, offset.y, offset.position, column, rest % pass.outer, inner};
   }
 
