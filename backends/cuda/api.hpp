@@ -5,6 +5,7 @@
 #include <string>
 
 #include "papillon/core/hadamard_problem.hpp"
+#include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
 
 // CUDA's own declaration, so that callers need none of its headers.
@@ -31,6 +32,10 @@ void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
 
 /// Bytes of workspace that `hadamard` needs for the problem. Needs no GPU.
 std::size_t workspace_bytes(const detail::HadamardProblem& problem);
+
+/// As above for a product of matrices.
+void kronecker(cudaStream_t stream, const detail::KroneckerProblem& problem);
+std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
 
 /// What `hadamard` moves through memory for the problem. Needs no GPU.
 detail::Traffic traffic(const detail::HadamardProblem& problem);

@@ -92,7 +92,8 @@ const Device& current_device() {
   return *device;
 }
 
-void check_pointer(const void* pointer, std::string_view argument, const Device& device) {
+void check_pointer(std::string_view operator_name, const void* pointer, std::string_view argument,
+                   const Device& device) {
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, pointer), "asking what a pointer points to");
   switch (attributes.type) {
@@ -103,7 +104,7 @@ void check_pointer(const void* pointer, std::string_view argument, const Device&
       int reachable = 0;
       check(cudaDeviceCanAccessPeer(&reachable, device.index, attributes.device), "asking for peer access");
       if (reachable != 0) return;
-      throw_invalid_argument("hadamard", argument, " at ", pointer, " is memory of device ",
+      throw_invalid_argument(operator_name, argument, " at ", pointer, " is memory of device ",
                              attributes.device, " but the current device is ", device.index);
     }
     case cudaMemoryTypeHost:
@@ -117,7 +118,7 @@ void check_pointer(const void* pointer, std::string_view argument, const Device&
       break;
     }
   }
-  throw_invalid_argument("hadamard", argument, " at ", pointer,
+  throw_invalid_argument(operator_name, argument, " at ", pointer,
                          " is host memory; the GPU needs device, managed or pinned memory");
 }
 

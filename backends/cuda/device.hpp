@@ -26,6 +26,7 @@ const Device& current_device();
 void check(cudaError_t error, std::string_view action);
 
 /// Throws std::invalid_argument naming `argument` unless `pointer` is memory that `device` can reach.
-void check_pointer(const void* pointer, std::string_view argument, const Device& device);
+void check_pointer(std::string_view operator_name, const void* pointer, std::string_view argument,
+                   const Device& device);
 
 }  // namespace papillon::cuda

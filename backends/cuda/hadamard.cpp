@@ -8,37 +8,12 @@
 #include "base_matrix.hpp"
 #include "device.hpp"
 #include "route.hpp"
+#include "stream_workspace.hpp"
 
 namespace papillon::cuda {
-namespace {
 
 using detail::HadamardProblem;
 using detail::Pass;
-
-/// The caller's workspace, or one from the stream's pool, which gets it back in stream order.
-class StreamWorkspace {
- public:
-  StreamWorkspace(cudaStream_t stream, const Workspace& given, std::size_t bytes) : stream_(stream) {
-    data_ = detail::given_workspace("hadamard", given, bytes);
-    if (bytes == 0 || data_ != nullptr) return;
-    check(cudaMallocAsync(&owned_, bytes, stream), "hadamard: allocating the workspace");
-    data_ = owned_;
-  }
-  ~StreamWorkspace() {
-    if (owned_ != nullptr) cudaFreeAsync(owned_, stream_);
-  }
-  StreamWorkspace(const StreamWorkspace&) = delete;
-  StreamWorkspace& operator=(const StreamWorkspace&) = delete;
-
-  void* data() const { return data_; }
-
- private:
-  cudaStream_t stream_;
-  void* owned_ = nullptr;
-  void* data_ = nullptr;
-};
-
-}  // namespace
 
 void run_pass(cudaStream_t stream, const Device& device, const Pass& pass) {
   if (const auto rows = as_rows(pass)) {
@@ -58,10 +33,10 @@ void run_pass(cudaStream_t stream, const Device& device, const Pass& pass) {
 void hadamard(cudaStream_t stream, const HadamardProblem& problem) {
   const Device& device = current_device();
   if (problem.empty) return;
-  check_pointer(problem.x, "x", device);
-  check_pointer(problem.y, "y", device);
-  if (!problem.signs.values.empty()) check_pointer(problem.signs.values.data(), "signs", device);
-  const StreamWorkspace workspace(stream, problem.workspace, workspace_bytes(problem));
+  check_pointer("hadamard", problem.x, "x", device);
+  check_pointer("hadamard", problem.y, "y", device);
+  if (!problem.signs.values.empty()) check_pointer("hadamard", problem.signs.values.data(), "signs", device);
+  const StreamWorkspace workspace(stream, "hadamard", problem.workspace, workspace_bytes(problem));
   for_each_step(problem, [&](const HadamardProblem& step) {
     for_each_pass(step, plan_of(step), workspace.data(),
                   [&](const Pass& pass) { run_pass(stream, device, pass); });

@@ -4,12 +4,15 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 
 #include "papillon/core/hadamard_problem.hpp"
+#include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
+#include "papillon/kronecker_options.hpp"
 
 // CUDA's own declaration, so that this header needs none of CUDA's.
 typedef struct CUstream_st* cudaStream_t;
@@ -20,6 +23,8 @@ namespace cuda {
 // The backend, Papillon::cuda.
 void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
 std::size_t workspace_bytes(const detail::HadamardProblem& problem);
+void kronecker(cudaStream_t stream, const detail::KroneckerProblem& problem);
+std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
 std::string why_unavailable();
 }  // namespace cuda
 
@@ -79,6 +84,36 @@ void hadamard(cudaStream_t stream, const X& x, const Y& y, const HadamardOptions
 inline std::size_t hadamard_workspace_bytes(cudaStream_t, const ConstTensorDescriptor& x,
                                             const TensorDescriptor& y, const HadamardOptions& options = {}) {
   return cuda::workspace_bytes(detail::make_hadamard_problem(x, y, options, false));
+}
+
+/// The Kronecker product of matrices times the vectors along one axis of arrays in device memory, enqueued on
+/// `stream`, which belongs to the current device. The factors lie in device memory too. Contract and errors
+/// are those of `papillon::kronecker` for Kokkos execution spaces (see kronecker.hpp), which this call does
+/// not need; the order of the factors, and so the roundings, may differ from the CPU's.
+///
+/// Consecutive factors are applied to a tile in shared memory, so that memory moves once a pass. In place it
+/// takes factors of up to about 14000 rows and columns of float32.
+///
+/// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty and
+/// `kronecker_workspace_bytes` above 0 the workspace is allocated and freed on the stream.
+inline void kronecker(cudaStream_t stream, std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                      const TensorDescriptor& y, const KroneckerOptions& options = {}) {
+  cuda::kronecker(stream, detail::make_kronecker_problem(factors, x, y, options));
+}
+template <DeviceTensor X, DeviceTensor Y>
+void kronecker(cudaStream_t stream, std::span<const Factor> factors, const X& x, const Y& y,
+               const KroneckerOptions& options = {}) {
+  static_assert(!std::is_const_v<typename Y::element_type>, "papillon::kronecker: y has const elements");
+  kronecker(stream, factors, ConstTensorDescriptor(detail::describe_device_tensor(x)),
+            detail::describe_device_tensor(y), options);
+}
+
+/// Bytes of workspace that the call needs; 0 for every product of one pass, and of square matrices of
+/// scalars that sums are formed in. Needs no GPU.
+inline std::size_t kronecker_workspace_bytes(cudaStream_t, std::span<const Factor> factors,
+                                             const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                                             const KroneckerOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_kronecker_problem(factors, x, y, options));
 }
 
 }  // namespace papillon

@@ -222,6 +222,9 @@ inline unsigned __brev(unsigned bits) {
   for (int i = 0; i < 32; ++i) result |= (bits >> i & 1u) << (31 - i);
   return result;
 }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(a) * b) >> 32);
+}
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }

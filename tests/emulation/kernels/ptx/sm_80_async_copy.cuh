@@ -6,7 +6,9 @@
 namespace papillon::cuda::ptx {
 
 /// The start of the block's shared memory is address 0.
-inline std::uint32_t shared_address(const void*) { return 0; }
+inline std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(static_cast<const unsigned char*>(pointer) - papillon::cuda::shared);
+}
 
 inline std::byte* shared_place(std::uint32_t address, std::size_t bytes) {
   using papillon_test::emulation::machine;
