@@ -21,15 +21,14 @@
 #include "copy_kernels.hpp"
 #include "cuda/api.hpp"
 #include "papillon/cuda.hpp"
+#include "timer.hpp"
 
 namespace {
 
 using nlohmann::json;
 using papillon::ScalarType;
 
-void require(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
+using papillon::perf::require;
 
 struct Type {
   const char* name;
@@ -70,62 +69,21 @@ constexpr Variant variants[] = {{"signs, seeded", {.seed = 7}},
                                 {"sequency order", {}, papillon::Ordering::sequency},
                                 {"not aligned", {}, papillon::Ordering::natural, 1}};
 
-struct Bench {
-  cudaStream_t stream = nullptr;
-  cudaEvent_t begin = nullptr;
-  cudaEvent_t end = nullptr;
+struct Bench : papillon::perf::Timer {
   void* x = nullptr;
   void* y = nullptr;
   void* z = nullptr;
   std::size_t capacity = 0;
-  int replays = 11;
   std::vector<std::int64_t> lengths;  ///< the only ones measured, if any are given
   std::vector<std::int64_t> widths;   ///< inner extents, the same
   papillon::Workspace workspace;
 
   explicit Bench(std::size_t bytes) : capacity(bytes) {
-    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    require(cudaEventCreate(&begin));
-    require(cudaEventCreate(&end));
     require(cudaMalloc(&x, bytes));
     require(cudaMalloc(&y, bytes));
     require(cudaMalloc(&z, bytes));
     workspace.bytes = bytes;
     require(cudaMalloc(&workspace.data, bytes));
-  }
-
-  /// Microseconds of one call: the median of replays of a graph of `repeats` calls.
-  double time(int repeats, const std::function<void()>& call) {
-    call();
-    require(cudaStreamSynchronize(stream));
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t runnable = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    for (int i = 0; i < repeats; ++i) call();
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&runnable, graph, 0));
-    require(cudaGraphLaunch(runnable, stream));
-    std::vector<float> times;
-    for (int r = 0; r < replays; ++r) {
-      require(cudaEventRecord(begin, stream));
-      require(cudaGraphLaunch(runnable, stream));
-      require(cudaEventRecord(end, stream));
-      require(cudaEventSynchronize(end));
-      float milliseconds = 0;
-      require(cudaEventElapsedTime(&milliseconds, begin, end));
-      times.push_back(milliseconds * 1e3f / static_cast<float>(repeats));
-    }
-    require(cudaGraphExecDestroy(runnable));
-    require(cudaGraphDestroy(graph));
-    std::nth_element(times.begin(), times.begin() + replays / 2, times.end());
-    return static_cast<double>(times[static_cast<std::size_t>(replays / 2)]);
-  }
-
-  double fastest_copy(std::size_t bytes, int repeats) {
-    double best = 1e30;
-    for (int form = 0; form < papillon::perf::copy_forms; ++form)
-      best = std::min(best, time(repeats, [&] { require(papillon::perf::copy(form, y, x, bytes, stream)); }));
-    return best;
   }
 
   /// x as (rows, n, inner), transformed along n.
@@ -198,7 +156,7 @@ struct Bench {
     if (!wants(n, inner)) return;
     const std::size_t bytes = static_cast<std::size_t>(rows * n * inner) * papillon::size_of(type.scalar);
     const double scale = type.dtype == 4 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(n));
-    const double copy = fastest_copy((bytes + 15) / 16 * 16, repeats);
+    const double copy = fastest_copy(y, x, (bytes + 15) / 16 * 16, repeats);
     const double ours = time(repeats, [&] { transform(type, y, rows, n, inner, scale, variant); });
     std::printf("%-7s %-5s n %8lld rows %10lld inner %4lld  copy %9.2f us  ours %9.2f us  ratio %.3f", table,
                 type.name, static_cast<long long>(n), static_cast<long long>(rows),
