@@ -93,6 +93,25 @@ struct KroneckerTile {
   TileStep steps[detail::max_factors];
 };
 
+/// A pass of square factors of one size, a power of two, over arrays without gaps.
+struct PowerFactor {
+  const void* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+};
+inline constexpr int most_powers = 10;
+struct PowerProblem {
+  const void* x = nullptr;
+  void* y = nullptr;
+  std::int64_t x_stride = 0;  ///< elements between the pass' points of one slower index and of the next
+  std::int64_t y_stride = 0;
+  std::int64_t lines = 0;  ///< slower indices, those of the columns included
+  std::int64_t inner = 1;  ///< faster ones
+  std::int64_t tiles = 0;
+  double scale = 1.0;
+  PowerFactor factors[most_powers];
+};
+
 /// Rows of a factor that a thread takes at a time, and vectors, for sums of `bytes` each.
 constexpr int product_rows(int bytes, int rows) {
   if (rows <= 2) return 2;

@@ -66,12 +66,12 @@ void add_steps(KroneckerTile& tile, const KroneckerProblem& problem, const Krone
     step.run_divisor = Divisor(std::max<std::int64_t>(run, 1));
     step.vectors = static_cast<int>(others * run);
     step.access = run == 1 ? TileAccess::points : TileAccess::lanes;
+    const std::int64_t whole_word = 16 / bytes;
     step.factor_place = static_cast<int>(all_factors);
     extents[f] = factor.rows;
     if (factor.batch_stride != 0) continue;
     const std::int64_t padded = padded_rows(bytes, step.rows);
-    all_factors += padded * factor.columns;
-    const std::int64_t whole_word = 16 / bytes;
+    all_factors += (padded * factor.columns + whole_word - 1) / whole_word * whole_word;
     const std::int64_t columns =
         std::max(std::min(chunk_bytes / bytes / padded, factor.columns) / whole_word, std::int64_t{1}) * whole_word;
     largest_chunk = std::max(largest_chunk, padded * columns);
