@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api.hpp"
+#include "kronecker_powers.hpp"
 #include "kronecker_tiles.hpp"
 #include "papillon/core/errors.hpp"
 #include "stream_workspace.hpp"
@@ -46,6 +47,17 @@ void launch(cudaStream_t stream, const Device& device, const KroneckerStage& sta
   }
 }
 
+void launch(cudaStream_t stream, const Device& device, ScalarType scalar, int line,
+            const PowerProblem& power) {
+  const auto run = [&](const auto& kernel) {
+    check(kernel(stream, device, line, power, nullptr), "kronecker: launching a kernel");
+  };
+  if (scalar == ScalarType::float32) run(launch_powers<float>);
+  if (scalar == ScalarType::float64) run(launch_powers<double>);
+  if (scalar == ScalarType::float16) run(launch_powers<half>);
+  if (scalar == ScalarType::bfloat16) run(launch_powers<bfloat16>);
+}
+
 }  // namespace
 
 void kronecker(cudaStream_t stream, const KroneckerProblem& problem) {
@@ -57,13 +69,18 @@ void kronecker(cudaStream_t stream, const KroneckerProblem& problem) {
     if (problem.factors[f].rows > 0 && problem.factors[f].columns > 0)
       check_pointer("kronecker", problem.factors[f].data, "factors[" + std::to_string(f) + "]", device);
   }
+  const PowerPlan powers = plan_powers(problem);
+  for (std::size_t p = 0; p < powers.size(); ++p)
+    launch(stream, device, problem.scalar, powers[p].line, power_problem(problem, powers, p));
+  if (powers.size() > 0) return;
   const KroneckerStages stages = make_stages(problem);
   const StreamWorkspace workspace(stream, "kronecker", problem.workspace, stages.workspace_bytes);
-  stages.for_each(problem, workspace.data(), [&](const KroneckerStage& stage) { launch(stream, device, stage); });
+  stages.for_each(problem, workspace.data(),
+                  [&](const KroneckerStage& stage) { launch(stream, device, stage); });
 }
 
 std::size_t workspace_bytes(const KroneckerProblem& problem) {
-  return problem.empty ? 0 : make_stages(problem).workspace_bytes;
+  return problem.empty || plan_powers(problem).size() > 0 ? 0 : make_stages(problem).workspace_bytes;
 }
 
 }  // namespace papillon::cuda

@@ -27,8 +27,7 @@ struct Divisor {
   Divisor() = default;
   explicit Divisor(std::int64_t divisor) : value(static_cast<std::uint32_t>(divisor)) {
     while ((std::uint64_t{1} << shift) < value) ++shift;
-    multiplier =
-        static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - value) << 32) / value + 1);
+    multiplier = static_cast<std::uint32_t>((((std::uint64_t{1} << shift) - value) << 32) / value + 1);
   }
 };
 
@@ -62,12 +61,12 @@ struct TileEnd {
   int points = 1;                  ///< of a line
   bool words = false;              ///< read and written in words of 16 bytes
   bool points_first = false;       ///< value by value, neighbouring threads taking neighbouring points
-  Divisor chunk_divisor;           ///< by the chunks that neighbouring threads take before the slower index steps
+  Divisor chunk_divisor;  ///< by the chunks that neighbouring threads take before the slower index steps
 };
 
 /// A pass of a product, ready to run. A line is the pass' points of one column of the array at one slower and
-/// one faster index of its axis. A block takes `groups` x `lanes` of them, one of which is 1: in shared memory
-/// a tile is [group][point][lane].
+/// one faster index of its axis. A block takes `groups` x `lanes` of them, one of which is 1: in shared
+/// memory a tile is [group][point][lane].
 struct KroneckerTile {
   Fold fold;
   std::int64_t first_column = 0;
@@ -142,7 +141,7 @@ constexpr std::int64_t kronecker_shared_bytes(const KroneckerTile& tile, int byt
 /// Launches the pass, of storage types In and Out and factors of S; `direct` where no tile takes its one
 /// factor. With `use` it launches nothing and says what it would take.
 template <class In, class Out, class S>
-cudaError_t launch_kronecker(cudaStream_t stream, const Device& device, const KroneckerTile& tile, bool direct,
-                             KernelUse* use);
+cudaError_t launch_kronecker(cudaStream_t stream, const Device& device, const KroneckerTile& tile,
+                             bool direct, KernelUse* use);
 
 }  // namespace papillon::cuda

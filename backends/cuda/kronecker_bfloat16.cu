@@ -3,9 +3,13 @@
 
 namespace papillon::cuda {
 
-template cudaError_t launch_kronecker<bfloat16, bfloat16, bfloat16>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<bfloat16, float, bfloat16>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<float, bfloat16, bfloat16>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<float, float, bfloat16>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<bfloat16, bfloat16, bfloat16>(cudaStream_t, const Device&,
+                                                                    const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<bfloat16, float, bfloat16>(cudaStream_t, const Device&,
+                                                                 const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<float, bfloat16, bfloat16>(cudaStream_t, const Device&,
+                                                                 const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<float, float, bfloat16>(cudaStream_t, const Device&,
+                                                              const KroneckerTile&, bool, KernelUse*);
 
 }  // namespace papillon::cuda

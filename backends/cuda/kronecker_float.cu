@@ -3,6 +3,7 @@
 
 namespace papillon::cuda {
 
-template cudaError_t launch_kronecker<float, float, float>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<float, float, float>(cudaStream_t, const Device&, const KroneckerTile&,
+                                                           bool, KernelUse*);
 
 }  // namespace papillon::cuda

@@ -3,9 +3,13 @@
 
 namespace papillon::cuda {
 
-template cudaError_t launch_kronecker<half, half, half>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<half, float, half>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<float, half, half>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
-template cudaError_t launch_kronecker<float, float, half>(cudaStream_t, const Device&, const KroneckerTile&, bool, KernelUse*);
+template cudaError_t launch_kronecker<half, half, half>(cudaStream_t, const Device&, const KroneckerTile&,
+                                                        bool, KernelUse*);
+template cudaError_t launch_kronecker<half, float, half>(cudaStream_t, const Device&, const KroneckerTile&,
+                                                         bool, KernelUse*);
+template cudaError_t launch_kronecker<float, half, half>(cudaStream_t, const Device&, const KroneckerTile&,
+                                                         bool, KernelUse*);
+template cudaError_t launch_kronecker<float, float, half>(cudaStream_t, const Device&, const KroneckerTile&,
+                                                          bool, KernelUse*);
 
 }  // namespace papillon::cuda

@@ -9,8 +9,8 @@
 namespace papillon::cuda {
 
 template <class In, class Out, class S>
-cudaError_t launch_kronecker(cudaStream_t stream, const Device& device, const KroneckerTile& tile, bool direct,
-                             KernelUse* use) {
+cudaError_t launch_kronecker(cudaStream_t stream, const Device& device, const KroneckerTile& tile,
+                             bool direct, KernelUse* use) {
   constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
   if (direct) {
     constexpr auto kernel = &kronecker_direct_kernel<In, Out, S>;
@@ -26,7 +26,8 @@ cudaError_t launch_kronecker(cudaStream_t stream, const Device& device, const Kr
   std::int64_t wanted = tile.tile_values / sums;
   for (int s = 0; s < tile.step_count; ++s)
     wanted = std::max<std::int64_t>(wanted, row_groups(sizeof(C), tile.steps[s].rows));
-  const int threads = static_cast<int>(std::clamp<std::int64_t>((wanted + 31) / 32 * 32, 64, most_tile_threads));
+  const int threads =
+      static_cast<int>(std::clamp<std::int64_t>((wanted + 31) / 32 * 32, 64, most_tile_threads));
   const auto bytes = static_cast<int>(kronecker_shared_bytes(tile, sizeof(C)));
   const cudaError_t error = allow_shared_memory<kernel>(device, device.shared_bytes);
   if (error != cudaSuccess) return error;

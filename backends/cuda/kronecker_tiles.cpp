@@ -73,13 +73,15 @@ void add_steps(KroneckerTile& tile, const KroneckerProblem& problem, const Krone
     const std::int64_t padded = padded_rows(bytes, step.rows);
     all_factors += (padded * factor.columns + whole_word - 1) / whole_word * whole_word;
     const std::int64_t columns =
-        std::max(std::min(chunk_bytes / bytes / padded, factor.columns) / whole_word, std::int64_t{1}) * whole_word;
+        std::max(std::min(chunk_bytes / bytes / padded, factor.columns) / whole_word, std::int64_t{1}) *
+        whole_word;
     largest_chunk = std::max(largest_chunk, padded * columns);
   }
   tile.step_count = pass.count;
   tile.factors_stay = all_factors * bytes <= most_factor_bytes;
   const std::int64_t word = 16 / bytes;
-  tile.factor_values = static_cast<int>(((tile.factors_stay ? all_factors : largest_chunk) + word - 1) / word * word);
+  tile.factor_values =
+      static_cast<int>(((tile.factors_stay ? all_factors : largest_chunk) + word - 1) / word * word);
 }
 
 void set_end(KroneckerTile& tile, TileEnd& end, std::int64_t points, int bytes, bool aligned_lines) {
@@ -94,11 +96,14 @@ void set_end(KroneckerTile& tile, TileEnd& end, std::int64_t points, int bytes, 
 bool multiple_of(std::int64_t value, std::int64_t of) { return value % of == 0; }
 
 /// Whether every run of `word` values that a chunk covers is contiguous and aligned in the array or buffer.
-bool has_aligned_lines(const KroneckerTile& tile, const TileEnd& end, std::int64_t length, bool source, int bytes) {
+bool has_aligned_lines(const KroneckerTile& tile, const TileEnd& end, std::int64_t length, bool source,
+                       int bytes) {
   const std::int64_t word = 16 / bytes;
   if (reinterpret_cast<std::uintptr_t>(end.data) % 16 != 0) return false;
   const int rank = tile.fold.outer_rank;
-  const auto stride = [&](int d) { return source ? tile.fold.outer[d].x_stride : tile.fold.outer[d].y_stride; };
+  const auto stride = [&](int d) {
+    return source ? tile.fold.outer[d].x_stride : tile.fold.outer[d].y_stride;
+  };
   const auto others_aligned = [&](int count) {
     if (end.buffer_points > 0) return multiple_of(end.buffer_points, word);
     for (int d = 0; d < count; ++d)
@@ -108,7 +113,8 @@ bool has_aligned_lines(const KroneckerTile& tile, const TileEnd& end, std::int64
   if (tile.columns_fastest) {  // lanes are neighbouring columns
     return end.buffer_points == 0 && rank > 0 && stride(rank - 1) == 1 &&
            multiple_of(tile.fold.outer[rank - 1].extent, word) && multiple_of(tile.column_count, word) &&
-           multiple_of(tile.first_column, word) && others_aligned(rank - 1) && multiple_of(end.axis_stride, word);
+           multiple_of(tile.first_column, word) && others_aligned(rank - 1) &&
+           multiple_of(end.axis_stride, word);
   }
   if (end.axis_stride != 1 || !others_aligned(rank)) return false;
   // Lanes are neighbouring inner indices, or chunks are neighbouring points.
@@ -194,12 +200,13 @@ KroneckerStage KroneckerStages::stage(const KroneckerProblem& problem, std::size
   if (by_points) {
     tile.pad_every = static_cast<int>(last.columns);
     tile.pad_divisor = Divisor(last.columns);
-    tile.groups = static_cast<int>(std::clamp<std::int64_t>(wanted_bytes / bytes / points, 1,
-                                                            std::min<std::int64_t>(most_tile_lines, tile.lines)));
+    tile.groups = static_cast<int>(std::clamp<std::int64_t>(
+        wanted_bytes / bytes / points, 1, std::min<std::int64_t>(most_tile_lines, tile.lines)));
   } else {
     const std::int64_t wanted = std::min<std::int64_t>(wanted_bytes / bytes / points, tile.lines);
     const std::int64_t multiple = wanted >= 32 ? 32 : word;
-    tile.lanes = static_cast<int>(std::clamp<std::int64_t>(wanted / multiple * multiple, word, most_tile_lines));
+    tile.lanes =
+        static_cast<int>(std::clamp<std::int64_t>(wanted / multiple * multiple, word, most_tile_lines));
   }
   const std::int64_t values = points * tile.groups * tile.lanes;
   tile.tile_values = static_cast<int>(tile.pad_every > 0 ? values + values / tile.pad_every * word : values);

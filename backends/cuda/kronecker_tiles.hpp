@@ -8,7 +8,7 @@
 
 namespace papillon::cuda {
 
-/// One launch.
+/// One launch of the general kernel.
 struct KroneckerStage {
   ScalarType scalar = ScalarType::float32;
   ScalarType source_type = ScalarType::float32;

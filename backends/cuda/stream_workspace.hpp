@@ -18,8 +18,7 @@ class StreamWorkspace {
       : stream_(stream) {
     data_ = detail::given_workspace(operator_name, given, bytes);
     if (bytes == 0 || data_ != nullptr) return;
-    check(cudaMallocAsync(&owned_, bytes, stream),
-          std::string(operator_name) + ": allocating the workspace");
+    check(cudaMallocAsync(&owned_, bytes, stream), std::string(operator_name) + ": allocating the workspace");
     data_ = owned_;
   }
   ~StreamWorkspace() {

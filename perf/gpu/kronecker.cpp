@@ -39,7 +39,7 @@ struct Shape {
   }
 };
 /// The table of the project's goals.
-constexpr Shape shapes[] = {{1024, 2, 10}, {65536, 2, 10}, {1024, 4, 6},   {1024, 8, 5}, {1024, 16, 4},
+constexpr Shape shapes[] = {{1024, 2, 10}, {65536, 2, 10}, {1024, 4, 6},  {1024, 8, 5},   {1024, 16, 4},
                             {1024, 32, 3}, {65536, 32, 2}, {1024, 64, 3}, {65536, 64, 2}, {320, 128, 3}};
 
 }  // namespace
@@ -92,10 +92,11 @@ int main(int argc, char** argv) try {
       const double copy = timer.fastest_copy(y, x, bytes, repeats);
       const double ours =
           timer.time(repeats, [&] { papillon::kronecker(timer.stream, factors, source, target, options); });
-      const double operations = 2.0 * static_cast<double>(elements) * static_cast<double>(shape.size * shape.count);
-      std::printf("%-5s %6lld x %4lld^%-2d copy %9.2f us  ours %9.2f us  time / copy %6.2f  %6.2f TFLOP/s\n", type.name,
-                  static_cast<long long>(shape.rows), static_cast<long long>(shape.size), shape.count, copy, ours,
-                  ours / copy, operations / ours * 1e-6);
+      const double operations =
+          2.0 * static_cast<double>(elements) * static_cast<double>(shape.size * shape.count);
+      std::printf("%-5s %6lld x %4lld^%-2d copy %9.2f us  ours %9.2f us  time / copy %6.2f  %6.2f TFLOP/s\n",
+                  type.name, static_cast<long long>(shape.rows), static_cast<long long>(shape.size),
+                  shape.count, copy, ours, ours / copy, operations / ours * 1e-6);
       std::fflush(stdout);
       result["lines"].push_back({{"scalar", type.name},
                                  {"rows", shape.rows},

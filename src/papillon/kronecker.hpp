@@ -10,6 +10,7 @@
 #include "papillon/core/view.hpp"
 #include "papillon/generic/host_space.hpp"
 #include "papillon/generic/kronecker.hpp"
+#include "papillon/kokkos_cuda.hpp"
 #include "papillon/kronecker_options.hpp"
 
 namespace papillon {
@@ -55,7 +56,17 @@ template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, const ConstTensorDescriptor& x,
                const TensorDescriptor& y, const KroneckerOptions& options = {}) {
-  generic::run_kronecker(space, detail::make_kronecker_problem(factors, x, y, options));
+  const detail::KroneckerProblem problem = detail::make_kronecker_problem(factors, x, y, options);
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
+    if (detail::uses_cuda(space)) {
+      const detail::CurrentDevice device(space);
+      cuda::kronecker(space.cuda_stream(), problem);
+      return;
+    }
+  }
+#endif
+  generic::run_kronecker(space, problem);
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.
@@ -75,11 +86,16 @@ void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, con
 
 /// Bytes of workspace that a call needs: 0 where one pass does it. Throws as `kronecker` does.
 template <class ExecutionSpace>
-std::size_t kronecker_workspace_bytes(const ExecutionSpace&, std::span<const Factor> factors,
-                                      const ConstTensorDescriptor& x, const TensorDescriptor& y,
-                                      const KroneckerOptions& options = {}) {
+std::size_t kronecker_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
+                                      std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                                      const TensorDescriptor& y, const KroneckerOptions& options = {}) {
   const auto problem = detail::make_kronecker_problem(factors, x, y, options);
   if (problem.empty) return 0;
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
+    if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
+  }
+#endif
   constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
   return detail::buffers_of(problem, generic::make_kronecker_plan(problem, architecture), architecture)
       .bytes(detail::sum_bytes(problem.scalar));

@@ -118,17 +118,26 @@ inline void __syncwarp(unsigned = 0xffffffffu) {
 
 namespace papillon_test::emulation {
 
+/// Calls read(value_of) while value_of(lane) is the value that the lane gives.
+template <class T, class Read>
+void share(T value, const Read& read) {
+  Warp& warp = machine.warp();
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  __builtin_memcpy(&warp.exchanged[machine.current->index % 32], &value, sizeof(T));
+  sync(warp.barrier);
+  read([&](unsigned lane) {
+    T result;
+    __builtin_memcpy(&result, &warp.exchanged[lane], sizeof(T));
+    return result;
+  });
+  sync(warp.barrier);
+}
+
 /// The value that lane `from(lane)` of the warp gives.
 template <class T, class From>
 T exchange(T value, const From& from) {
-  Warp& warp = machine.warp();
-  const unsigned lane = machine.current->index % 32;
-  static_assert(sizeof(T) <= sizeof(std::uint64_t));
-  __builtin_memcpy(&warp.exchanged[lane], &value, sizeof(T));
-  sync(warp.barrier);
   T result;
-  __builtin_memcpy(&result, &warp.exchanged[from(lane)], sizeof(T));
-  sync(warp.barrier);
+  share(value, [&](const auto& value_of) { result = value_of(from(machine.current->index % 32)); });
   return result;
 }
 

@@ -30,8 +30,8 @@ struct ProductCase {
   bool whole = true;  ///< whole numbers, whose sums are exact in any order: the bits must be the CPU layer's
 };
 
-/// Empty when both agree: bit for bit for whole numbers, else within the bound of the docstring; and when x is
-/// untouched and nothing beside y is written. Else what differs.
+/// Empty when both agree: bit for bit for whole numbers, else within the bound of the docstring; and when x
+/// is untouched and nothing beside y is written. Else what differs.
 std::string compare(const ProductCase& problem);
 
 }  // namespace papillon::test

@@ -67,8 +67,8 @@ TEST_CASE("reduced set: kronecker, rectangular factors, sides, adjoints, layouts
       if (rank > 1 && pick(0, 2) == 0) problem.options.batch_axis = (problem.options.axis + 1) % rank;
       const int count = pick(1, 4);
       for (int i = 0; i < count; ++i)
-        problem.matrices.push_back({pick(1, 20 / count), pick(1, 20 / count), pick(0, 1) == 1, pick(0, 1) == 1,
-                                    problem.options.batch_axis && pick(0, 1) == 1});
+        problem.matrices.push_back({pick(1, 20 / count), pick(1, 20 / count), pick(0, 1) == 1,
+                                    pick(0, 1) == 1, problem.options.batch_axis && pick(0, 1) == 1});
       problem.transposed = pick(0, 1) == 1;
       problem.gap = pick(0, 1) * pick(0, 5);
       problem.shift = pick(0, 1) * pick(0, 3);

@@ -6,8 +6,8 @@
 namespace papillon::cuda {
 
 template <class S, class C, int Rows>
-__device__ __forceinline__ void multiply_tile_any(const KroneckerTile& tile, const TileStep& step, const C* from,
-                                                  C* to, C* factors, int chunk) {
+__device__ __forceinline__ void multiply_tile_any(const KroneckerTile& tile, const TileStep& step,
+                                                  const C* from, C* to, C* factors, int chunk) {
   if (step.access == TileAccess::points) {
     if constexpr (Rows >= word_values<C>)
       multiply_tile<S, C, Rows, TileAccess::points>(tile, step, from, to, factors, chunk);
@@ -21,7 +21,8 @@ __device__ __forceinline__ void multiply_tile_any(const KroneckerTile& tile, con
 /// writes the tile out. (Register blocking as in every matrix product; Jangda and Yadav, Fast Kronecker
 /// matrix-matrix multiplication on GPUs, 2024, for fusing the factors.)
 template <class In, class Out, class S>
-__global__ void __launch_bounds__(most_tile_threads) kronecker_kernel(const __grid_constant__ KroneckerTile tile) {
+__global__ void __launch_bounds__(most_tile_threads)
+    kronecker_kernel(const __grid_constant__ KroneckerTile tile) {
   using C = sum_type<S>;
   extern __shared__ __align__(1024) unsigned char shared[];
   const int most_lines = tile.groups * tile.lanes;
@@ -56,7 +57,8 @@ __global__ void __launch_bounds__(most_tile_threads) kronecker_kernel(const __gr
   for (int s = 0; s < tile.step_count; ++s) {
     const TileStep& step = tile.steps[s];
     C* const factor = factors + (tile.factors_stay ? step.factor_place : 0);
-    const int chunk = tile.factors_stay ? step.columns : tile.factor_values / padded_rows(sizeof(C), step.rows);
+    const int chunk =
+        tile.factors_stay ? step.columns : tile.factor_values / padded_rows(sizeof(C), step.rows);
     if (step.batch_stride != 0) {
       multiply_tile_batched<S>(tile, step, batches, lines, from, to);
     } else {

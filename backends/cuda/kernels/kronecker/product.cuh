@@ -8,15 +8,16 @@ namespace papillon::cuda {
 /// Copies columns first … first + count of a factor to shared memory, as [column][row], rows filled up with
 /// zeros to `padded`.
 template <class S, class C>
-__device__ __forceinline__ void load_factor(const TileStep& step, int first, int count, int padded, C* factor) {
+__device__ __forceinline__ void load_factor(const TileStep& step, int first, int count, int padded,
+                                            C* factor) {
   const S* data = static_cast<const S*>(step.data);
   for (int i = static_cast<int>(threadIdx.x); i < count * padded; i += static_cast<int>(blockDim.x)) {
     const int column = i / padded;
     const int row = i - column * padded;
     C value{};
     if (row < step.rows) {
-      value = conjugate_if(
-          to_sum<C>(data[row * step.row_stride + (first + column) * step.column_stride]), step.conjugate);
+      value = conjugate_if(to_sum<C>(data[row * step.row_stride + (first + column) * step.column_stride]),
+                           step.conjugate);
     }
     factor[i] = value;
   }
@@ -26,8 +27,8 @@ __device__ __forceinline__ void load_factor(const TileStep& step, int first, int
 /// order of rising b. `from` and `to` may be one: then every thread reads all of its sums' terms before any
 /// writes. `chunk` columns of the factor are in shared memory at a time.
 template <class S, class C, int Rows, TileAccess How>
-__device__ __forceinline__ void multiply_tile(const KroneckerTile& tile, const TileStep& step, const C* from, C* to,
-                                              C* factor, int chunk) {
+__device__ __forceinline__ void multiply_tile(const KroneckerTile& tile, const TileStep& step, const C* from,
+                                              C* to, C* factor, int chunk) {
   constexpr int word = word_values<C>;
   constexpr int vectors = product_vectors(sizeof(C));
   constexpr int row_word = Rows < word ? Rows : word;
@@ -53,16 +54,16 @@ __device__ __forceinline__ void multiply_tile(const KroneckerTile& tile, const T
       constexpr int side = How == TileAccess::lanes ? word : 1;
       int vector = first + (j * vector_threads + vector_thread) * side;
       const bool valid = vector_thread < vector_threads && vector < step.vectors;
-      if (!valid) vector = 0;
+      if (!valid) vector = 0;  // none of it is read, or only beside a valid word
       const int o = static_cast<int>(quotient(static_cast<std::uint32_t>(vector), step.run_divisor));
       const int r = vector - o * run;
       const int source = o * step.columns * run + r;
-      places[j] = place_in_tile(tile, source, word);
+      places[j] = valid || j == 0 ? place_in_tile(tile, source, word) : places[0];
       targets[j] = valid ? o * step.rows * run + r : -1;
     }
     for (int row_first = 0; row_first < row_groups; row_first += row_threads) {
       const int row_group = row_first + row_thread;
-      const bool row_valid = row_group < row_groups;
+      const bool row_valid = row_group < row_groups && targets[0] >= 0;
       const C start = step.columns > 0 ? SumStart<C>::value() : C{};
       C sums[Rows][vectors];
 #pragma unroll
@@ -129,7 +130,8 @@ __device__ __forceinline__ void multiply_tile(const KroneckerTile& tile, const T
 #pragma unroll
                 for (int i = 0; i < Rows; ++i)
 #pragma unroll
-                  for (int j = 0; j < vectors; ++j) sums[i][j] = multiply_add(entry[i], x[j].values[k], sums[i][j]);
+                  for (int j = 0; j < vectors; ++j)
+                    sums[i][j] = multiply_add(entry[i], x[j].values[k], sums[i][j]);
               }
             }
           }
@@ -180,7 +182,8 @@ __device__ __forceinline__ void multiply_tile_batched(const KroneckerTile& tile,
     const int r = vector - o * step.run;
     const int line = vector / vectors_of_group * tile.lanes + r % tile.lanes;
     if (line >= lines) continue;
-    const S* entries = static_cast<const S*>(step.data) + batches[line] * step.batch_stride + row * step.row_stride;
+    const S* entries =
+        static_cast<const S*>(step.data) + batches[line] * step.batch_stride + row * step.row_stride;
     C sum = SumStart<C>::value();
     for (int b = 0; b < step.columns; ++b) {
       const C x = from[place_in_tile(tile, (o * step.columns + b) * step.run + r, word)];

@@ -58,7 +58,8 @@ __device__ __forceinline__ void for_each_chunk(const KroneckerTile& tile, const 
   }
   const int points = static_cast<int>(end.points);
   if (Step == 1 && end.points_first) {
-    for (int index = static_cast<int>(threadIdx.x); index < lines * points; index += static_cast<int>(blockDim.x)) {
+    for (int index = static_cast<int>(threadIdx.x); index < lines * points;
+         index += static_cast<int>(blockDim.x)) {
       const int line = static_cast<int>(quotient(static_cast<std::uint32_t>(index), end.chunk_divisor));
       const int point = index - line * points;
       visit(point * tile.lanes + line, offsets[line] + point * stride);
@@ -66,7 +67,8 @@ __device__ __forceinline__ void for_each_chunk(const KroneckerTile& tile, const 
     return;
   }
   const int chunks = tile.lanes / Step;
-  for (int index = static_cast<int>(threadIdx.x); index < points * chunks; index += static_cast<int>(blockDim.x)) {
+  for (int index = static_cast<int>(threadIdx.x); index < points * chunks;
+       index += static_cast<int>(blockDim.x)) {
     const int point = static_cast<int>(quotient(static_cast<std::uint32_t>(index), end.chunk_divisor));
     const int line = (index - point * chunks) * Step;
     if (line < lines) visit(index * Step, offsets[line] + point * stride);
@@ -74,7 +76,8 @@ __device__ __forceinline__ void for_each_chunk(const KroneckerTile& tile, const 
 }
 
 template <class In, class C>
-__device__ __forceinline__ void load_tile(const KroneckerTile& tile, const std::int64_t* offsets, int lines, C* values) {
+__device__ __forceinline__ void load_tile(const KroneckerTile& tile, const std::int64_t* offsets, int lines,
+                                          C* values) {
   const In* source = static_cast<const In*>(tile.source.data);
   constexpr int word = word_values<C>;
   if (tile.source.words) {

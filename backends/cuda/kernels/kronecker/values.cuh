@@ -46,10 +46,14 @@ struct SumStart {
 };
 template <class R>
 struct SumStart<ComplexValue<R>> {
-  static __device__ __forceinline__ ComplexValue<R> value() { return {static_cast<R>(-0.0), static_cast<R>(-0.0)}; }
+  static __device__ __forceinline__ ComplexValue<R> value() {
+    return {static_cast<R>(-0.0), static_cast<R>(-0.0)};
+  }
 };
 
-__device__ __forceinline__ float scaled(float value, double scale) { return value * static_cast<float>(scale); }
+__device__ __forceinline__ float scaled(float value, double scale) {
+  return value * static_cast<float>(scale);
+}
 __device__ __forceinline__ double scaled(double value, double scale) { return value * scale; }
 template <class R>
 __device__ __forceinline__ ComplexValue<R> scaled(const ComplexValue<R>& value, double scale) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kronecker_powers.hpp"
+
+#include <cstdint>
+#include <span>
+
+#include "tuning/kronecker.hpp"
+
+namespace papillon::cuda {
+namespace {
+
+using detail::AppliedFactor;
+using detail::KroneckerProblem;
+
+std::span<const PowerLine> lines_of(ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::float16:
+    case ScalarType::bfloat16:
+      return lines_of_2_bytes;
+    case ScalarType::float32:
+      return lines_of_4_bytes;
+    case ScalarType::float64:
+      return lines_of_8_bytes;
+    default:
+      return {};
+  }
+}
+
+/// Whether factors are square, of one size and the same for all columns.
+bool is_power(const KroneckerProblem& problem) {
+  const std::int64_t size = problem.factors[0].rows;
+  for (const AppliedFactor& factor : problem.factors)
+    if (factor.rows != size || factor.columns != size || factor.batch_stride != 0) return false;
+  return true;
+}
+
+/// Whether the columns are rows of contiguous, aligned points, one after the other if `dense`.
+bool has_aligned_rows(const KroneckerProblem& problem, bool dense) {
+  const Fold& fold = problem.fold;
+  const auto word = static_cast<std::int64_t>(16 / size_of(problem.scalar));
+  if (fold.axis.x_stride != 1 || fold.axis.y_stride != 1 || fold.outer_rank > 1) return false;
+  if (reinterpret_cast<std::uintptr_t>(problem.x) % 16 != 0 ||
+      reinterpret_cast<std::uintptr_t>(problem.y) % 16 != 0)
+    return false;
+  if (fold.outer_rank == 0 || fold.outer[0].extent == 1) return true;
+  const Dimension& columns = fold.outer[0];
+  if (dense) return columns.x_stride == problem.x_length && columns.y_stride == problem.y_length;
+  return columns.x_stride % word == 0 && columns.y_stride % word == 0;
+}
+
+std::int64_t power(std::int64_t size, int exponent) {
+  std::int64_t result = 1;
+  for (int i = 0; i < exponent; ++i) result *= size;
+  return result;
+}
+
+/// The line that applies most factors of at most `most`, for rows or for slower factors with `inner` faster
+/// points.
+int find_line(std::span<const PowerLine> lines, std::int64_t size, int most, std::int64_t inner) {
+  int found = -1;
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    const PowerLine& line = lines[l];
+    const bool fits = line.size == size && line.count <= most &&
+                      (inner == 1 ? line.lanes == 1 : line.lanes > 1 && inner % line.lanes == 0);
+    if (fits && (found < 0 || line.count > lines[static_cast<std::size_t>(found)].count))
+      found = static_cast<int>(l);
+  }
+  return found;
+}
+
+}  // namespace
+
+PowerPlan plan_powers(const KroneckerProblem& problem) {
+  const auto lines = lines_of(problem.scalar);
+  if (lines.empty() || !is_power(problem) || !has_aligned_rows(problem, false)) return {};
+  const std::int64_t size = problem.factors[0].rows;
+  const auto all = static_cast<int>(problem.factors.size());
+  for (int first = all; first > 0; --first) {  // factors of the first pass, which takes rows
+    PowerPlan plan;
+    int left = all;
+    for (int most = first; left > 0; most = left) {
+      const int line = find_line(lines, size, most, power(size, all - left));
+      if (line < 0) break;
+      const int count = lines[static_cast<std::size_t>(line)].count;
+      left -= count;
+      plan.push_back({line, left, count});
+    }
+    if (left == 0 && (plan.size() == 1 || has_aligned_rows(problem, true))) return plan;
+  }
+  return {};
+}
+
+PowerProblem power_problem(const KroneckerProblem& problem, const PowerPlan& plan, std::size_t index) {
+  const PowerPass& pass = plan[index];
+  const PowerLine& line = lines_of(problem.scalar)[static_cast<std::size_t>(pass.line)];
+  const Fold& fold = problem.fold;
+  const auto all = static_cast<int>(problem.factors.size());
+  const std::int64_t size = problem.factors[0].rows;
+  const std::int64_t points = power(size, pass.count);
+  const std::int64_t columns = fold.outer_count();
+  PowerProblem result;
+  result.x = index == 0 ? problem.x : problem.y;
+  result.y = problem.y;
+  result.inner = power(size, all - pass.first - pass.count);
+  result.lines = columns * power(size, pass.first);
+  result.x_stride = result.y_stride = points * result.inner;
+  if (pass.first == 0 && columns > 1) {
+    result.x_stride = index == 0 ? fold.outer[0].x_stride : fold.outer[0].y_stride;
+    result.y_stride = fold.outer[0].y_stride;
+  }
+  result.tiles = line.lanes == 1 ? (result.lines + line.groups - 1) / line.groups
+                                 : result.lines * (result.inner / line.lanes);
+  result.scale = index + 1 == plan.size() ? problem.scale : 1.0;
+  for (int f = 0; f < pass.count; ++f) {
+    const AppliedFactor& factor = problem.factors[static_cast<std::size_t>(pass.first + f)];
+    result.factors[f] = {factor.data, factor.row_stride, factor.column_stride};
+  }
+  return result;
+}
+
+}  // namespace papillon::cuda
