@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "papillon/hadamard.hpp"
+#include "papillon/kronecker_gradient.hpp"
 #include "support/random.hpp"
 #include "support/reference.hpp"
 
@@ -47,6 +48,26 @@ void print(const char* name) {
   }
 }
 
+/// A product of three factors, and its gradient with respect to the one in the middle.
+template <class T>
+void print_kronecker(const char* name) {
+  constexpr std::int64_t columns = 301, factor = 24, n = factor * factor * factor;
+  const auto x = random_values<T>(columns * n, 1u), f = random_values<T>(3 * factor * factor, 2u);
+  std::vector<T> y(x.size()), gradient(factor * factor);
+  std::vector<papillon::Factor> factors;
+  for (std::int64_t i = 0; i < 3; ++i)
+    factors.push_back(papillon::row_major_factor(f.data() + i * factor * factor, factor, factor));
+  const Kokkos::DefaultHostExecutionSpace space;
+  const auto from = papillon::row_major(x.data(), {columns, n});
+  const auto to = papillon::row_major(y.data(), {columns, n});
+  papillon::kronecker(space, factors, from, to, {.scale = 0x1p-6});
+  papillon::kronecker_factor_gradient(space, factors, 1, from, to,
+                                      papillon::row_major(gradient.data(), {factor, factor}));
+  space.fence();
+  std::cout << name << " kronecker " << std::hex << digest(y.data(), y.size() * sizeof(T)) << ", gradient "
+            << digest(gradient.data(), gradient.size() * sizeof(T)) << std::dec << '\n';
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,4 +81,7 @@ int main(int argc, char** argv) {
   print<std::int64_t>("int64");
   print<std::complex<float>>("complex64");
   print<std::complex<double>>("complex128");
+  print_kronecker<float>("float32");
+  print_kronecker<papillon::bfloat16>("bfloat16");
+  print_kronecker<std::complex<double>>("complex128");
 }

@@ -8,8 +8,8 @@
 
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/view.hpp"
-#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/kronecker.hpp"
+#include "papillon/generic/kronecker_workspace.hpp"
 #include "papillon/kronecker_options.hpp"
 
 namespace papillon {
@@ -78,11 +78,8 @@ template <class ExecutionSpace>
 std::size_t kronecker_workspace_bytes(const ExecutionSpace&, std::span<const Factor> factors,
                                       const ConstTensorDescriptor& x, const TensorDescriptor& y,
                                       const KroneckerOptions& options = {}) {
-  const auto problem = detail::make_kronecker_problem(factors, x, y, options);
-  if (problem.empty) return 0;
-  constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
-  return detail::buffers_of(problem, generic::make_kronecker_plan(problem, architecture), architecture)
-      .bytes(detail::sum_bytes(problem.scalar));
+  return generic::kronecker_workspace_bytes<ExecutionSpace>(
+      detail::make_kronecker_problem(factors, x, y, options));
 }
 
 }  // namespace papillon

@@ -3,5 +3,6 @@
 
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker.hpp"
+#include "papillon/kronecker_gradient.hpp"
 #include "papillon/orders.hpp"
 #include "papillon/version.hpp"

@@ -16,11 +16,11 @@
 namespace papillon::detail {
 namespace {
 
-constexpr std::string_view operator_name = "kronecker";
+constexpr std::string_view kronecker_name = "kronecker";
 
 std::string factor_name(std::size_t number) { return "factors[" + std::to_string(number) + "]"; }
 
-/// The factor as an array, for the checks and for the overlap with y.
+/// The factor as an array, for the checks and for the overlap with what is written.
 ConstTensorDescriptor as_tensor(const Factor& factor, std::int64_t batches) {
   return {factor.data,
           factor.type,
@@ -29,8 +29,8 @@ ConstTensorDescriptor as_tensor(const Factor& factor, std::int64_t batches) {
           {factor.batch_stride, factor.row_stride, factor.column_stride}};
 }
 
-void check_factor(const Factor& factor, std::size_t number, const ConstTensorDescriptor& x,
-                  const TensorDescriptor& y, const KroneckerOptions& options, std::int64_t batches) {
+void check_factor(std::string_view operator_name, const Factor& factor, std::size_t number,
+                  const ConstTensorDescriptor& x, const KroneckerOptions& options, std::int64_t batches) {
   const std::string name = factor_name(number);
   if (factor.type != x.type) {
     throw_invalid_argument(operator_name, name, " holds ", name_of(factor.type), " but x holds ",
@@ -45,11 +45,7 @@ void check_factor(const Factor& factor, std::size_t number, const ConstTensorDes
     throw_invalid_argument(operator_name, name, " has ", factor.rows, " x ", factor.columns, " elements of ",
                            name_of(x.type), "; at most ", most, " rows and columns are taken");
   }
-  const ConstTensorDescriptor tensor = as_tensor(factor, batches);
-  check_tensor(operator_name, tensor, name);
-  if (overlap(tensor, y) != Overlap::none) {
-    throw_invalid_argument(operator_name, name, " at ", factor.data, " and y at ", y.data, " overlap");
-  }
+  check_tensor(operator_name, as_tensor(factor, batches), name);
 }
 
 /// The factor as it multiplies a column.
@@ -67,9 +63,9 @@ AppliedFactor applied(Factor factor, const KroneckerOptions& options) {
 
 /// The product of one of the factors' extents, which must be the length of the axis of `tensor`.
 template <class Extent>
-std::int64_t checked_length(const KroneckerProblem& problem, const ConstTensorDescriptor& tensor,
-                            std::size_t axis, std::string_view name, std::string_view what,
-                            const Extent& extent) {
+std::int64_t checked_length(std::string_view operator_name, const KroneckerProblem& problem,
+                            const ConstTensorDescriptor& tensor, std::size_t axis, std::string_view name,
+                            std::string_view what, const Extent& extent) {
   std::int64_t length = 1;
   bool too_long = false;
   std::string extents;
@@ -116,19 +112,21 @@ KroneckerPass pass_over(const KroneckerProblem& problem, int first, int count) {
 
 }  // namespace
 
-KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const ConstTensorDescriptor& x,
-                                        const TensorDescriptor& y, const KroneckerOptions& options) {
+KroneckerProblem read_kronecker_call(std::string_view operator_name, std::span<const Factor> factors,
+                                     const ConstTensorDescriptor& x, const ConstTensorDescriptor& y,
+                                     std::string_view y_name, const KroneckerOptions& options) {
   check_tensor(operator_name, x, "x");
-  check_tensor(operator_name, y, "y");
+  check_tensor(operator_name, y, y_name);
   if (x.type != y.type) {
-    throw_invalid_argument(operator_name, "x holds ", name_of(x.type), " but y holds ", name_of(y.type));
+    throw_invalid_argument(operator_name, "x holds ", name_of(x.type), " but ", y_name, " holds ",
+                           name_of(y.type));
   }
   if (is_integer(x.type)) {
     throw_invalid_argument(operator_name, "x holds ", name_of(x.type),
                            "; products of real and complex numbers are offered");
   }
   if (x.rank != y.rank) {
-    throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but y has shape ",
+    throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but ", y_name, " has shape ",
                            to_text(y.shape()));
   }
   if (factors.empty() || factors.size() > max_factors) {
@@ -143,7 +141,7 @@ KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const C
                            static_cast<int>(options.vectors));
   }
   const auto axis = static_cast<std::size_t>(checked_axis(operator_name, options.axis, "axis", x));
-  std::int64_t batches = 1;
+  KroneckerProblem problem;
   auto batch_axis = static_cast<std::size_t>(max_rank);
   if (options.batch_axis) {
     batch_axis = static_cast<std::size_t>(checked_axis(operator_name, *options.batch_axis, "batch_axis", x));
@@ -151,45 +149,62 @@ KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const C
       throw_invalid_argument(operator_name, "batch_axis = ", *options.batch_axis,
                              " and axis = ", options.axis, " are one axis of shape ", to_text(x.shape()));
     }
-    batches = x.extents[batch_axis];
+    problem.batches = x.extents[batch_axis];
   }
-
-  KroneckerProblem problem;
   problem.scalar = x.type;
   problem.x = x.data;
-  problem.y = y.data;
   problem.scale = options.scale;
   problem.workspace = options.workspace;
   for (std::size_t f = 0; f < factors.size(); ++f) {
-    check_factor(factors[f], f, x, y, options, batches);
+    check_factor(operator_name, factors[f], f, x, options, problem.batches);
     problem.factors.push_back(applied(factors[f], options));
   }
   const bool turned = (options.vectors == VectorSide::left) != options.adjoint;
-  problem.x_length = checked_length(problem, x, axis, "x", turned ? "rows" : "columns",
+  problem.x_length = checked_length(operator_name, problem, x, axis, "x", turned ? "rows" : "columns",
                                     [](const AppliedFactor& factor) { return factor.columns; });
-  problem.y_length = checked_length(problem, y, axis, "y", turned ? "columns" : "rows",
+  problem.y_length = checked_length(operator_name, problem, y, axis, y_name, turned ? "columns" : "rows",
                                     [](const AppliedFactor& factor) { return factor.rows; });
   problem.fold.axis = {1, x.strides[axis], y.strides[axis]};
   problem.empty = problem.y_length == 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(x.rank); ++d) {
     if (d == axis) continue;
     if (x.extents[d] != y.extents[d]) {
-      throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but y has shape ",
-                             to_text(y.shape()), ": axis ", d, " is not the transformed one and must agree");
+      throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but ", y_name,
+                             " has shape ", to_text(y.shape()), ": axis ", d,
+                             " is not the transformed one and must agree");
     }
     problem.empty = problem.empty || x.extents[d] == 0;
     problem.fold.add_outer({x.extents[d], x.strides[d], y.strides[d], d == batch_axis ? 1 : 0});
   }
+  return problem;
+}
+
+void check_apart_from_factors(std::string_view operator_name, std::span<const Factor> factors,
+                              std::int64_t batches, const ConstTensorDescriptor& written,
+                              std::string_view name) {
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (overlap(as_tensor(factors[f], batches), written) != Overlap::none) {
+      throw_invalid_argument(operator_name, factor_name(f), " at ", factors[f].data, " and ", name, " at ",
+                             written.data, " overlap");
+    }
+  }
+}
+
+KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                                        const TensorDescriptor& y, const KroneckerOptions& options) {
+  KroneckerProblem problem = read_kronecker_call(kronecker_name, factors, x, y, "y", options);
+  problem.y = y.data;
+  check_apart_from_factors(kronecker_name, factors, problem.batches, y, "y");
   if (problem.empty) return problem;
   // Neighbouring columns are neighbours in memory, whatever the order of the indices.
   std::stable_sort(
       problem.fold.outer, problem.fold.outer + problem.fold.outer_rank,
       [](const Dimension& a, const Dimension& b) { return std::llabs(a.x_stride) > std::llabs(b.x_stride); });
-  check_not_repeating(operator_name, y);
+  check_not_repeating(kronecker_name, y);
   // Of one shape x and y may be one array: a tile is read before it is written.
   const Overlap kind = overlap(x, y);
   if (kind == Overlap::partial) {
-    throw_invalid_argument(operator_name, "x at ", x.data, " of shape ", to_text(x.shape()), " and y at ",
+    throw_invalid_argument(kronecker_name, "x at ", x.data, " of shape ", to_text(x.shape()), " and y at ",
                            y.data, " of shape ", to_text(y.shape()),
                            " overlap without being the same array (same pointer, extents and strides)");
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "papillon/core/fixed_vector.hpp"
 #include "papillon/core/fold.hpp"
@@ -48,9 +49,21 @@ struct KroneckerProblem {
   /// Every index but the axis is an outer one, in the order in which tiles take them, the batch's with a
   /// position step of 1. Of the axis, whose lengths differ, there are the strides alone.
   Fold fold;
+  std::int64_t batches = 1;  ///< of the factors that have a batch stride
   Workspace workspace = {};
   bool empty = false;  ///< y has no elements
 };
+
+/// Checks what a call reads: the factors, x, and of y, which `y_name` names in messages, the shape. `y` of
+/// the result is null, and its fold has the indices in the caller's order.
+KroneckerProblem read_kronecker_call(std::string_view operator_name, std::span<const Factor> factors,
+                                     const ConstTensorDescriptor& x, const ConstTensorDescriptor& y,
+                                     std::string_view y_name, const KroneckerOptions& options);
+
+/// No factor shares an element with an array that is written.
+void check_apart_from_factors(std::string_view operator_name, std::span<const Factor> factors,
+                              std::int64_t batches, const ConstTensorDescriptor& written,
+                              std::string_view name);
 
 /// Checks every argument. Throws std::invalid_argument that names it and its value.
 KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const ConstTensorDescriptor& x,
