@@ -647,12 +647,235 @@ class BadInputs(CommandTest):
         self.assertNotIn("\x1b", message)
 
 
+class KroneckerProducts(CommandTest):
+    def multiply(self, array, factors, *arguments):
+        """What the command makes of an array and factors (saved as they lie in memory); order must survive."""
+        source = self.save(array)
+        names = [self.save(factor, f"keep-{i}.npy") for i, factor in enumerate(factors)]
+        options = [text for name in names for text in ("--factor", name)]
+        self.succeed("kronecker", source, "-o", self.path("out.npy"), "--force", *options, *arguments)
+        result = np.load(self.path("out.npy"))
+        self.assertEqual(result.dtype, array.dtype)
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted({"in.npy", "out.npy"} | self.kept()))
+        return result
+
+    def dense(self, factors, left=False, adjoint=False):
+        """The matrix that multiplies a column, in complex128."""
+        matrix = np.eye(1)
+        for factor in factors:
+            matrix = np.kron(matrix, factor.astype(np.complex128))
+        if left:
+            matrix = matrix.T
+        return matrix.conj().T if adjoint else matrix
+
+    def along(self, matrix, array, axis):
+        return np.moveaxis(np.tensordot(matrix, array.astype(np.complex128), (1, axis)), 0, axis)
+
+    def test_equals_numpys_kron(self):
+        # Small integers: every product and sum is exact, and one rounding is left for 16-bit types.
+        sizes = [(2, 3), (4, 2), (3, 3)]
+        for dtype, order in itertools.product(FLOATS + COMPLEX, "CF"):
+            factors = [self.small_integers(size, dtype, order) for size in sizes]
+            for left, adjoint in itertools.product([False, True], repeat=2):
+                matrix = self.dense(factors, left, adjoint)
+                flags = ["--left"] * left + ["--adjoint"] * adjoint
+                for rank, axis in (1, 0), (3, 0), (3, 1), (3, -1):
+                    shape = [2, 5, 3][:rank]
+                    shape[axis] = matrix.shape[1]
+                    x = self.small_integers(shape, dtype, order)
+                    expected = self.along(matrix, x, axis % rank) * -0.5
+                    expected = (expected if dtype in COMPLEX else expected.real).astype(dtype)
+                    y = self.multiply(x, factors, "--axis", axis, "--scale", "-0.5", *flags)
+                    self.assertTrue(np.array_equal(y, expected), (dtype, order, left, adjoint, rank, axis))
+                    self.assertEqual(y.flags.c_contiguous, expected.ndim == 1 or order == "C")
+
+    def test_factors_do_not_commute(self):
+        a, b = self.small_integers((2, 2), "<f8"), self.small_integers((3, 3), "<f8")
+        x = self.small_integers((6,), "<f8")
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b]), np.kron(a, b) @ x))
+        self.assertFalse(np.array_equal(np.kron(a, b) @ x, np.kron(b, a) @ x))
+        self.assertTrue(np.array_equal(self.multiply(x, [b, a]), np.kron(b, a) @ x))
+
+    def test_mixed_memory_orders(self):
+        a, b = self.small_integers((2, 5), "<f4", "F"), self.small_integers((3, 4), "<f4", "C")
+        x = self.small_integers((7, 20), "<f4", "F")
+        y = self.multiply(x, [a, b])
+        self.assertTrue(np.array_equal(y, x @ np.kron(a, b).T))
+        self.assertTrue(y.flags.f_contiguous)
+
+    def test_bfloat16(self):
+        x, a = self.small_integers((7, 6), "<f4"), self.small_integers((5, 3), "<f4")
+        b = self.small_integers((4, 2), "<f4")
+        void = lambda array: to_bfloat16(array).view("V2")
+        y = self.multiply(void(x), [void(a), void(b)])
+        expected = to_bfloat16(x @ np.kron(a, b).T)
+        self.assertTrue(np.array_equal(np.ascontiguousarray(y).view(np.uint16), expected))
+
+    def test_rounding_errors(self):
+        factors = [self.random.standard_normal((30, 25)), self.random.standard_normal((20, 40))]
+        x = self.random.standard_normal((9, 1000))
+        matrix = np.kron(*factors)
+        for dtype, u in ("<f8", 2.0**-53), ("<f4", 2.0**-24):
+            rounded = [factor.astype(dtype) for factor in factors]
+            matrix = np.kron(*[factor.astype(np.longdouble) for factor in rounded])
+            y = self.multiply(x.astype(dtype), rounded)
+            expected = x.astype(dtype).astype(np.longdouble) @ matrix.T
+            bound = (26 + 41 + 1) * u * (np.abs(x) @ np.abs(matrix).T) * 1.001
+            self.assertTrue(np.all(np.abs(y - expected) <= bound), dtype)
+
+    def test_one_factor_and_many(self):
+        x = self.small_integers((3, 64), "<f4")
+        ones = [self.small_integers((2, 2), "<f4") for _ in range(6)]
+        self.assertTrue(np.array_equal(self.multiply(x, ones), x @ self.dense(ones).real.astype("<f4").T))
+        one = self.small_integers((5, 64), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, [one]), x @ one.T))
+
+    def test_empty_arrays(self):
+        a, b = np.ones((2, 3), "<f4"), np.ones((2, 2), "<f4")
+        self.assertEqual(self.multiply(np.zeros((0, 6), "<f4"), [a, b]).shape, (0, 4))
+        self.assertEqual(self.multiply(np.zeros((6, 0), "<f4", order="F"), [a, b], "--axis", 0).shape, (4, 0))
+        nothing = self.multiply(np.zeros((3, 0), "<f4"), [np.zeros((2, 0), "<f4"), b])
+        self.assertTrue(np.array_equal(nothing, np.zeros((3, 4))))
+        self.assertEqual(self.multiply(np.zeros((3, 2), "<f4"), [np.zeros((0, 2), "<f4")]).shape, (3, 0))
+
+    def test_slabs(self):
+        # Files of more than the 64 MiB that are worked on at a time: rows, columns, and one long vector.
+        a, b = self.small_integers((3, 4), "<f4"), self.small_integers((5, 8), "<f4")
+        matrix = np.kron(a, b)
+        x = self.small_integers((600001, 32), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b]), x @ matrix.T))
+        x = np.asfortranarray(x.T)
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b], "--axis", 0), matrix @ x))
+        x = np.ascontiguousarray(x)
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b], "--axis", 0), matrix @ x))
+        long = self.small_integers((1 << 25,), "<f4")
+        twos = [self.small_integers((2, 2), "<f4") for _ in range(2)]
+        wide = np.zeros((1 << 11, 1 << 11), "<f4")
+        wide[np.arange(1 << 11), self.random.permutation(1 << 11)] = 2
+        wider = np.eye(1 << 12, dtype="<f4")[::-1]
+        expected = long.reshape(1 << 11, 1 << 12, 2, 2)
+        expected = np.einsum("ij,kl,abjl->abik", twos[0], twos[1], expected)
+        expected = expected[np.argmax(wide, axis=1)][:, ::-1] * 2
+        self.assertTrue(np.array_equal(self.multiply(long, [wide, wider, *twos]), expected.reshape(-1)))
+
+    def test_unaligned(self):
+        x = self.small_integers((9, 6), "<f8")
+        factor = self.small_integers((4, 6), "<f8")
+        name = self.save(factor, "keep-factor.npy")
+        for padding in range(8):
+            text = "{'descr': '<f8', 'fortran_order': False, 'shape': (9, 6)}" + " " * padding
+            header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            pathlib.Path(self.path("in.npy")).write_bytes(header + x.tobytes())
+            self.succeed("kronecker", self.path("in.npy"), "-o", self.path("out.npy"), "--factor", name, "--force")
+            self.assertTrue(np.array_equal(np.load(self.path("out.npy")), x @ factor.T))
+
+    def test_threads_give_the_same_bytes(self):
+        x = self.random.standard_normal((1027, 480)).astype(np.float32)
+        factors = [self.random.standard_normal(size).astype(np.float32) for size in ((6, 8), (7, 6), (9, 10))]
+        one = self.multiply(x, factors, "--threads", 1)
+        self.assertEqual(one.tobytes(), self.multiply(x, factors, "--threads", 2).tobytes())
+
+    def test_outputs(self):
+        factor = self.save(2 * np.eye(4, dtype="<f4"), "keep-factor.npy")
+        source = self.save(np.ones(4, "<f4"))
+        self.fail_with("in.npy: exists already (--force overwrites it)", "kronecker", source, "-o", source,
+                       "--factor", factor)
+        self.succeed("kronecker", source, "-o", source, "--factor", factor, "--force")
+        self.assertTrue(np.array_equal(np.load(source), [2, 2, 2, 2]))
+        self.succeed("kronecker", source, "-o", factor, "--factor", factor, "--force")
+        self.assertTrue(np.array_equal(np.load(factor), [4, 4, 4, 4]))
+
+    def test_errors(self):
+        source = self.save(np.ones((3, 6), "<f4"))
+        a = self.save(np.ones((2, 2), "<f4"), "a.npy")
+        b = self.save(np.ones((4, 3), "<f4"), "b.npy")
+
+        def refuse(text, *arguments, common=("kronecker", source, "-o", self.path("out.npy"))):
+            return self.fail_with(text, *common, *arguments)
+
+        both = "--factor", a, "--factor", b
+        refuse("--factor is required")
+        refuse("none.npy: cannot be opened: No such file", "--factor", self.path("none.npy"))
+        refuse("none.npy: cannot be opened", *both, common=("kronecker", self.path("none.npy"), "-o", "out.npy"))
+        message = refuse("2 * 2 columns but axis 1 of x of shape (3, 6) has length 6", "--factor", a, "--factor", a)
+        self.assertIn("in.npy: float32 of shape (3, 6)", message)
+        refuse("2 * 4 rows but axis 1", *both, "--left")
+        refuse("in.npy: float32 of shape (3, 6): kronecker: axis = 2 is outside -2", *both, "--axis", 2)
+        refuse("scale = nan is not finite", *both, "--scale", "nan")
+        for shape in (6,), (1, 6, 1), ():
+            self.save(np.ones(shape, "<f4"), "c.npy")
+            refuse("is no matrix", "--factor", self.path("c.npy"))
+        self.save(np.ones((2, 6), "<f8"), "c.npy")
+        refuse("c.npy: float64 of shape (2, 6): a factor has the element type of the array, but ", "--factor",
+               self.path("c.npy"))
+        for dtype in "|i1", "<i4", "V2":
+            self.save(np.ones((2, 6), "<i4").astype(dtype) if dtype != "V2" else np.zeros((2, 6), "V2"), "c.npy")
+            refuse("a factor has the element type of the array", "--factor", self.path("c.npy"))
+        whole = pathlib.Path(b).read_bytes()
+        pathlib.Path(self.path("c.npy")).write_bytes(whole[:-1])
+        refuse("c.npy: truncated data", "--factor", a, "--factor", self.path("c.npy"))
+        pathlib.Path(self.path("c.npy")).write_bytes(whole[:50])
+        refuse("c.npy: truncated .npy header", "--factor", a, "--factor", self.path("c.npy"))
+        refuse("c.npy: truncated .npy header", *both, common=("kronecker", self.path("c.npy"), "-o", "out.npy"))
+        refuse("--device cuda: ", *both, "--device", "cuda")
+        refuse("--factor", "--factor", "")
+        refuse("not expected", *both, a)
+        refuse("--threads", *both, "--threads", 0)
+        self.save(np.ones((3, 6), "<i4"))
+        self.save(np.ones((2, 6), "<i4"), "c.npy")
+        refuse("x holds int32; products of real and complex numbers", "--factor", self.path("c.npy"))
+        self.save(np.ones((3, 6), "i1"))
+        refuse("int8 of shape (3, 6) cannot be transformed", "--factor", self.path("c.npy"))
+        self.save(np.float32(1))
+        refuse("rank 0", *both)
+        self.save(np.zeros((0, 1), "<f4"))
+        self.save(np.zeros((1 << 21, 1), "<f4"), "c.npy")
+        refuse("more than 2^63 - 1 points along the axis", *(["--factor", self.path("c.npy")] * 4))
+
+    def test_explain(self):
+        def text(*arguments):
+            return self.succeed("explain", "kronecker", *arguments)
+
+        plain = text("--shape", "1000,32", "--factor", "4x4", "--factor", "3x4", "--factor", "5x2")
+        # Falling 1/rows - 1/columns: 1/3 - 1/4, 0, 1/5 - 1/2. 32 * 3 + 24 * 4 + 12 * 2 * 5 multiply-adds.
+        self.assertIn("3 factors, 32 points to 60, float32, 1000 columns\n", plain)
+        self.assertIn("pass 1: F2 (3 x 4), then F1 (4 x 4), then F3 (5 x 2); 32 points to 60", plain)
+        self.assertIn("multiply-adds: 312000 (312 per column)\n", plain)
+        self.assertIn("bytes moved: 368000 (368 per column, 1 pass), and 152 of factors\n", plain)
+        self.assertIn("workspace: 0 bytes\n", plain)
+        # Two passes of 16-bit elements: FP32 between them.
+        two = text("--shape", "10,16384", "--factor", "128x128", "--factor", "128x128", "--dtype", "f2")
+        self.assertIn(f"({16384 * (2 + 4 + 4 + 2)} per column, 2 passes)", two)
+        self.assertIn(f"workspace: {10 * 16384 * 4} bytes\n", two)
+        self.assertIn("1 column\n", text("--factor", "4x4"))
+        self.assertIn("6 points to 4,", text("--factor", "2x2", "--factor", "2x3"))
+        self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--left"))
+        self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--adjoint"))
+        self.assertIn("backend: the generic Kokkos kernel", text("--factor", "2x2", "--arch", "sm_90"))
+        source = self.save(np.zeros((7, 12, 5), "<c8"))
+        factor = self.save(np.zeros((3, 4), "<c8", order="F"), "factor.npy")
+        self.assertIn("complex64, 35 columns\npass 1: F2 (1 x 3), then F1 (3 x 4);",
+                      text("--input", source, "--axis", 1, "--factor", factor, "--factor", "1x3"))
+        self.assertIn("nothing to compute", text("--input", self.save(np.zeros((0, 4), "<f4")), "--factor", "2x4"))
+
+    def test_explain_errors(self):
+        self.fail_with("--factor is required", "explain", "kronecker", "--shape", "4,4")
+        for size in "4y4", "4x", "x4", "0x4", "4x4x4", "-1x4":
+            self.fail_with(size + ": cannot be opened", "explain", "kronecker", "--factor=" + size)
+        self.fail_with("2 columns but axis 1 of x", "explain", "kronecker", "--factor", "2x2", "--shape", "4,4")
+        self.fail_with("excludes", "explain", "kronecker", "--factor", "2x2", "--shape", "4,4", "--input", "in.npy")
+        self.fail_with("x holds int32", "explain", "kronecker", "--factor", "2x2", "--dtype", "i4")
+        self.fail_with("is outside", "explain", "kronecker", "--factor", "2x2", "--axis", "1")
+        self.fail_with("--dtype holds float32", "explain", "kronecker", "--factor",
+                       self.save(np.zeros((2, 2), "<f8")))
+
+
 class Information(CommandTest):
     def test_help_and_version(self):
         self.assertIn("hadamard", self.succeed("--help"))
         self.assertRegex(self.succeed("--version"), r"^papillon \d+\.\d+\.\d+\n$")
-        for command in "hadamard", "explain", "info", "matrix":
-            self.assertIn("Usage: papillon " + command, self.succeed(command, "--help"))
+        for command in "hadamard", "kronecker", "explain", "explain hadamard", "explain kronecker", "info", "matrix":
+            self.assertIn("Usage: papillon " + command, self.succeed(*command.split(), "--help"))
 
     def test_info(self):
         info = json.loads(self.succeed("info", "--json"))
