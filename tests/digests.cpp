@@ -5,8 +5,11 @@
 #include <complex>
 #include <cstdint>
 #include <iostream>
+#include <utility>
 #include <vector>
 
+#include "papillon/butterfly.hpp"
+#include "papillon/butterfly_factors.hpp"
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker_gradient.hpp"
 #include "support/random.hpp"
@@ -68,6 +71,22 @@ void print_kronecker(const char* name) {
             << digest(gradient.data(), gradient.size() * sizeof(T)) << std::dec << '\n';
 }
 
+/// Fourteen stages with values of their own, in several passes, along rows and columns.
+template <class T>
+void print_butterfly(const char* name) {
+  const auto factors = papillon::random_orthogonal<T>(1 << 14, 3);
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& [outer, inner] : {std::pair<std::int64_t, std::int64_t>{37, 1}, {1, 1}, {3, 21}}) {
+    const auto x = random_values<T>(static_cast<std::size_t>((outer << 14) * inner), 43u, Data::scaled);
+    std::vector<T> y(x.size());
+    papillon::butterfly(space, factors.view(), papillon::row_major(x.data(), {outer, 1 << 14, inner}),
+                        papillon::row_major(y.data(), {outer, 1 << 14, inner}), {.scale = 3, .axis = 1});
+    space.fence();
+    std::cout << "butterfly " << name << " (" << outer << ", " << inner << ") " << std::hex
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -84,4 +103,7 @@ int main(int argc, char** argv) {
   print_kronecker<float>("float32");
   print_kronecker<papillon::bfloat16>("bfloat16");
   print_kronecker<std::complex<double>>("complex128");
+  print_butterfly<float>("float32");
+  print_butterfly<papillon::bfloat16>("bfloat16");
+  print_butterfly<std::complex<double>>("complex128");
 }

@@ -19,8 +19,6 @@ using papillon::VectorSide;
 /// A product with a gradient of its result.
 template <class T>
 struct GradientCase {
-  using Wide = typename KroneckerCase<T>::Wide;
-
   KroneckerCase<T> product;
   std::size_t number = 0;
   bool batch_wise = false;  ///< of the factor asked for
@@ -85,7 +83,7 @@ struct GradientCase {
         continue;
       }
       const std::int64_t at = (batch * matrix.rows + i) * matrix.columns + j;
-      const Wide value = product.wide(matrix.values[static_cast<std::size_t>(at)]);
+      const Wide value = wide(matrix.values[static_cast<std::size_t>(at)]);
       result *= matrix.conjugate != product.options.adjoint ? std::conj(value) : value;
     }
     return result;
@@ -99,6 +97,7 @@ struct GradientCase {
     const std::size_t axis = product.position(product.axis);
     for (std::size_t d = 0; d < product.shape.size(); ++d)
       if (d != axis) (d < axis ? outer : inner) *= product.shape[d];
+    const ModeShape lines{product.shape, product.axis, product.options.batch_axis};
     const std::size_t count = volume(gradient_shape());
     REQUIRE(gradient.size() == count);
     std::vector<Wide> sums(count);
@@ -108,11 +107,11 @@ struct GradientCase {
       for (std::int64_t i = 0; i < inner; ++i)
         for (std::int64_t row = 0; row < m; ++row)
           for (std::int64_t column = 0; column < n; ++column) {
-            const std::int64_t batch = product.batch_of(o, i);
+            const std::int64_t batch = lines.batch_of(o, i);
             std::int64_t a = 0, b = 0;
             const Wide w = others(row, column, batch, a, b) *
-                           product.wide(product.x[static_cast<std::size_t>((o * n + column) * inner + i)]);
-            const Wide g = product.wide(dy[static_cast<std::size_t>((o * m + row) * inner + i)]);
+                           wide(product.x[static_cast<std::size_t>((o * n + column) * inner + i)]);
+            const Wide g = wide(dy[static_cast<std::size_t>((o * m + row) * inner + i)]);
             const auto at =
                 static_cast<std::size_t>(((batch_wise ? batch : 0) * matrix.rows + a) * matrix.columns + b);
             sums[at] += conjugate ? std::conj(g) * w : g * std::conj(w);
@@ -129,15 +128,15 @@ struct GradientCase {
     }
     // Arrays of the tests with more than a few thousand terms are no larger than four chunks.
     depth += std::min(terms, 160 + terms / 4096 + 4);
-    const long double u = (is_std_complex<T> ? 3 : 1) * product.sum_roundoff();
+    const long double u = (is_std_complex<T> ? 3 : 1) * sum_roundoff<T>();
     const long double gamma = depth * u / (1 - depth * u);
-    const bool rounds = product.result_roundoff() != product.sum_roundoff();
-    const long double v = rounds ? product.result_roundoff() : 0;
+    const bool rounds = result_roundoff<T>() != sum_roundoff<T>();
+    const long double v = rounds ? result_roundoff<T>() : 0;
     const long double smallest = std::is_same_v<T, papillon::half> ? 0x1p-25L : 0.0L;
     const long double scale = std::abs(static_cast<long double>(product.options.scale));
     for (std::size_t at = 0; at < count; ++at) {
       const Wide expected = static_cast<long double>(product.options.scale) * sums[at];
-      const Wide actual = product.wide(gradient[at]);
+      const Wide actual = wide(gradient[at]);
       // Rounded results in the range of subnormal 16-bit numbers may be off by half of the smallest.
       const long double bound = ((1 + gamma) * (1 + v) * (1 + v) * (1 + v) - 1) * scale * sizes[at] +
                                 smallest * (1 + 4 * scale * dy_sizes[at] * largest_product());
@@ -295,8 +294,8 @@ TEST_CASE_TEMPLATE("kronecker_factor_gradient: differences, which a linear funct
       const auto y = moved.run(space);
       long double sum = 0, size = 0;
       for (std::size_t i = 0; i < y.size(); ++i) {
-        sum += std::real(std::conj(problem.product.wide(problem.dy[i])) * problem.product.wide(y[i]));
-        size += std::abs(problem.product.wide(problem.dy[i])) * std::abs(problem.product.wide(y[i]));
+        sum += std::real(std::conj(wide(problem.dy[i])) * wide(y[i]));
+        size += std::abs(wide(problem.dy[i])) * std::abs(wide(y[i]));
       }
       return std::pair{sum, size};
     };
@@ -306,13 +305,13 @@ TEST_CASE_TEMPLATE("kronecker_factor_gradient: differences, which a linear funct
         if (imaginary && !is_std_complex<T>) continue;
         const auto [above, above_size] = change(entry, 1, imaginary);
         const auto [below, below_size] = change(entry, -1, imaginary);
-        const auto g = problem.product.wide(gradient[entry]);
+        const auto g = wide(gradient[entry]);
         const long double actual = imaginary ? g.imag() : g.real();
         // Entries are at most 2 in size, so that a value of y is at most this, and its error gamma times it.
         long double largest =
             problem.largest_product() * static_cast<long double>(matrix.rows + matrix.columns) * 4;
         long double sizes = 0;
-        for (const T& value : problem.dy) sizes += std::abs(problem.product.wide(value));
+        for (const T& value : problem.dy) sizes += std::abs(wide(value));
         const long double gamma = 1000 * 0x1p-53L;
         CHECK(std::abs((above - below) / 2 - actual) <=
               gamma * (above_size + below_size + sizes * largest * std::abs(problem.product.options.scale)));

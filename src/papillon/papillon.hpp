@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "papillon/butterfly.hpp"
+#include "papillon/butterfly_factors.hpp"
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "papillon/core/errors.hpp"
-#include "papillon/core/overlap.hpp"
+#include "papillon/core/mode_product.hpp"
 #include "papillon/core/tensor_checks.hpp"
 
 namespace papillon::detail {
@@ -31,14 +31,6 @@ void check_gradient(const KroneckerGradientProblem& problem, const Factor& facto
     throw_invalid_argument(operator_name, "gradient has shape ", to_text(gradient.shape()), " but factors[",
                            problem.number, "] has ", to_text(expected),
                            problem.batch_wise ? ", the batch first" : "");
-  }
-}
-
-/// What is written shares no element with what is read.
-void check_apart(const TensorDescriptor& gradient, const ConstTensorDescriptor& read, std::string_view name) {
-  if (overlap(read, gradient) != Overlap::none) {
-    throw_invalid_argument(operator_name, name, " at ", read.data, " and gradient at ", gradient.data,
-                           " overlap");
   }
 }
 
@@ -135,6 +127,7 @@ KroneckerGradientProblem make_kronecker_gradient_problem(std::span<const Factor>
                            " factors, counted from 0");
   }
   const Factor& factor = factors[number];
+  const std::int64_t batches = checked_mode_axes(operator_name, x, options.axis, options.batch_axis).batches;
   KroneckerGradientProblem problem;
   problem.scalar = product.scalar;
   problem.x = x.data;
@@ -143,7 +136,7 @@ KroneckerGradientProblem make_kronecker_gradient_problem(std::span<const Factor>
   problem.factors = product.factors;
   problem.number = number;
   problem.batch_wise = factor.batch_stride != 0;
-  problem.batches = problem.batch_wise ? product.batches : 1;
+  problem.batches = problem.batch_wise ? batches : 1;
   problem.workspace = product.workspace;
   check_gradient(problem, factor, gradient);
 
@@ -165,9 +158,9 @@ KroneckerGradientProblem make_kronecker_gradient_problem(std::span<const Factor>
   }
   problem.without_terms = problem.fold.outer_count() == 0 || product.x_length == 0 || product.y_length == 0;
   check_not_repeating(operator_name, gradient, "gradient");
-  check_apart(gradient, x, "x");
-  check_apart(gradient, dy, "dy");
-  check_apart_from_factors(operator_name, factors, product.batches, gradient, "gradient");
+  check_apart(operator_name, "x", x, "gradient", gradient);
+  check_apart(operator_name, "dy", dy, "gradient", gradient);
+  check_apart_from_factors(operator_name, factors, batches, gradient, "gradient");
   return problem;
 }
 

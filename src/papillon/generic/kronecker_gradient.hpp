@@ -11,6 +11,7 @@
 #include "papillon/generic/kronecker.hpp"
 #include "papillon/generic/kronecker_workspace.hpp"
 #include "papillon/generic/team_kronecker_gradient.hpp"
+#include "papillon/generic/tile_passes.hpp"
 #include "papillon/generic/workspace_holder.hpp"
 
 namespace papillon::generic {

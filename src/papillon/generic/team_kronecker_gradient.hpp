@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "papillon/core/kronecker_gradient_problem.hpp"
-#include "papillon/generic/team_kronecker.hpp"
+#include "papillon/generic/team_tile.hpp"
 
 namespace papillon::generic {
 
