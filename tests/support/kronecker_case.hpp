@@ -104,7 +104,7 @@ struct KroneckerCase {
       if (d != position(axis)) (d < position(axis) ? outer : inner) *= shape[d];
     long double depth = 1;
     for (const Matrix& matrix : matrices)
-      depth += static_cast<long double>((turned() ? matrix.rows : matrix.columns) + 1);
+      depth += static_cast<long double>(turned() ? matrix.rows : matrix.columns);
     const long double u = (is_std_complex<T> ? 3 : 1) * sum_roundoff();
     const long double gamma = depth * u / (1 - depth * u);
     const std::int64_t step = sample ? std::max<std::int64_t>(1, m / *sample) : 1;

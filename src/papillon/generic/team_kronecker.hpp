@@ -48,6 +48,33 @@ struct RealOf<Kokkos::complex<R>> {
   using type = R;
 };
 
+/// The first term of a sum of products, and the sum with one more: each product is fused with the addition. A
+/// complex one takes the real part of `a` first, then the imaginary one.
+template <class R>
+KOKKOS_INLINE_FUNCTION R product(R a, R x) {
+  return a * x;
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION R add_product(R a, R x, R sum) {
+  return Kokkos::fma(a, x, sum);
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> add_imaginary(R a, const Kokkos::complex<R>& x, R real,
+                                                        R imaginary) {
+  return {Kokkos::fma(-a, x.imag(), real), Kokkos::fma(a, x.real(), imaginary)};
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> product(const Kokkos::complex<R>& a, const Kokkos::complex<R>& x) {
+  return add_imaginary(a.imag(), x, a.real() * x.real(), a.real() * x.imag());
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> add_product(const Kokkos::complex<R>& a,
+                                                      const Kokkos::complex<R>& x,
+                                                      const Kokkos::complex<R>& sum) {
+  return add_imaginary(a.imag(), x, Kokkos::fma(a.real(), x.real(), sum.real()),
+                       Kokkos::fma(a.real(), x.imag(), sum.imag()));
+}
+
 /// A tile near the processor: the bytes of both of its halves, and the lines that it should have at most.
 struct KroneckerTile {
   std::int64_t bytes;
@@ -67,8 +94,9 @@ constexpr KroneckerTile kronecker_tile(Architecture architecture) {
 
 /// The generic kernel: a team copies a tile, the points of the pass for `width` lines, into scratch, applies
 /// factor after factor there, and writes it back. A line is a column of the array, an index slower and one
-/// faster than the pass'. Sums run in the order of rising column index, each product and each sum rounded.
-/// It runs on every execution space and is the plain statement of what a pass computes.
+/// faster than the pass'. Sums run in the order of rising column index, each a fused multiply-add of the next
+/// term (`add_product`). It runs on every execution space and is the plain statement of what a pass computes;
+/// the vector kernels of the CPU give the same bits.
 template <class ExecutionSpace, class S, class In, class Out>
 class TeamKronecker {
   using C = sum_type<S>;
@@ -197,16 +225,17 @@ class TeamKronecker {
         if (factor.batch_stride != 0) {
           Kokkos::parallel_for(lanes, [&](std::int64_t r) {
             const std::int64_t batch = locate(first_line + r % width).batch;
-            const C term = entry_at(place + batch * factor.batch_stride, factor.conjugate) * values[r];
-            sums[r] = b == 0 ? term : sums[r] + term;
+            const C entry = entry_at(place + batch * factor.batch_stride, factor.conjugate);
+            sums[r] = b == 0 ? product(entry, values[r]) : add_product(entry, values[r], sums[r]);
           });
           continue;
         }
         const C entry = entry_at(place, factor.conjugate);
         if (b == 0) {
-          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = entry * values[r]; });
+          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = product(entry, values[r]); });
         } else {
-          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = sums[r] + entry * values[r]; });
+          Kokkos::parallel_for(lanes,
+                               [&](std::int64_t r) { sums[r] = add_product(entry, values[r], sums[r]); });
         }
       }
     });
