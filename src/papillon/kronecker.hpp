@@ -57,7 +57,8 @@ template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, const ConstTensorDescriptor& x,
                const TensorDescriptor& y, const KroneckerOptions& options = {}) {
-  generic::run_kronecker(space, detail::make_kronecker_problem(factors, x, y, options));
+  generic::run_kronecker<generic::is_host_space<ExecutionSpace>>(
+      space, detail::make_kronecker_problem(factors, x, y, options));
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "papillon/core/kronecker_problem.hpp"
+#include "papillon/generic/host_kronecker.hpp"
+#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/team_kronecker.hpp"
 #include "papillon/generic/workspace_holder.hpp"
 
@@ -40,8 +42,18 @@ void visit_product_scalar(ScalarType scalar, const Visit& visit) {
   }
 }
 
+/// Runs a pass that reads In and writes Out on the vector kernels, or on the team kernel.
+template <bool Vector, class S, class In, class Out, class ExecutionSpace>
+void launch_kronecker(const ExecutionSpace& space, const KroneckerTilePass& tile) {
+  if constexpr (Vector) {
+    HostKronecker<S, In, Out>(tile, space.concurrency()).launch(space);
+  } else {
+    TeamKronecker<ExecutionSpace, S, In, Out>(tile).launch(space);
+  }
+}
+
 /// Runs pass number `index` for the columns from `first` on.
-template <class S, class ExecutionSpace>
+template <bool Vector, class S, class ExecutionSpace>
 void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProblem& problem,
                         const detail::KroneckerPlan& plan, const detail::KroneckerBuffers& buffers,
                         std::size_t index, std::int64_t first, std::int64_t count, void* workspace) {
@@ -64,14 +76,14 @@ void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProb
                             : buffer(index - 1);
   tile.target = writes_array ? KroneckerEnd{problem.y, problem.fold.axis.y_stride, 0} : buffer(index);
   tile.scale = writes_array ? problem.scale : 1.0;
-  if (reads_array && writes_array) TeamKronecker<ExecutionSpace, S, S, S>(tile).launch(space);
-  if (reads_array && !writes_array) TeamKronecker<ExecutionSpace, S, S, C>(tile).launch(space);
-  if (!reads_array && writes_array) TeamKronecker<ExecutionSpace, S, C, S>(tile).launch(space);
-  if (!reads_array && !writes_array) TeamKronecker<ExecutionSpace, S, C, C>(tile).launch(space);
+  if (reads_array && writes_array) launch_kronecker<Vector, S, S, S>(space, tile);
+  if (reads_array && !writes_array) launch_kronecker<Vector, S, S, C>(space, tile);
+  if (!reads_array && writes_array) launch_kronecker<Vector, S, C, S>(space, tile);
+  if (!reads_array && !writes_array) launch_kronecker<Vector, S, C, C>(space, tile);
 }
 
-/// Runs a checked problem.
-template <class ExecutionSpace>
+/// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) or the team kernel.
+template <bool Vector, class ExecutionSpace>
 void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& problem) {
   if (problem.empty) return;
   constexpr Architecture architecture = architecture_of<ExecutionSpace>;
@@ -84,8 +96,8 @@ void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& 
     const std::int64_t step = plan.size() > 1 ? buffers.columns : columns;
     for (std::int64_t first = 0; first < columns; first += step)
       for (std::size_t p = 0; p < plan.size(); ++p)
-        run_kronecker_pass<S>(space, problem, plan, buffers, p, first, std::min(step, columns - first),
-                              workspace.data());
+        run_kronecker_pass<Vector, S>(space, problem, plan, buffers, p, first,
+                                      std::min(step, columns - first), workspace.data());
   });
 }
 

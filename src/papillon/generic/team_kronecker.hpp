@@ -75,21 +75,23 @@ KOKKOS_INLINE_FUNCTION Kokkos::complex<R> add_product(const Kokkos::complex<R>& 
                        Kokkos::fma(a.real(), x.imag(), sum.imag()));
 }
 
-/// A tile near the processor: the bytes of both of its halves, and the lines that it should have at most.
+/// A tile near the processor: the bytes of both of its halves, the lines that it should have at most, and
+/// those that it must have room for when it is of several factors.
 struct KroneckerTile {
   std::int64_t bytes;
   int lines;
+  int least_lines;
 
-  /// Points of a tile of several factors that leave room for all lines.
+  /// Points of a tile of several factors.
   constexpr std::int64_t points(ScalarType scalar) const {
-    return bytes / 2 / lines / static_cast<std::int64_t>(detail::sum_bytes(scalar));
+    return bytes / 2 / least_lines / static_cast<std::int64_t>(detail::sum_bytes(scalar));
   }
 };
 /// Half of a core's second-level cache of 1 MiB; of a device half of the 48 KiB that a block may use without
 /// asking.
 constexpr KroneckerTile kronecker_tile(Architecture architecture) {
-  return architecture == Architecture::cpu ? KroneckerTile{std::int64_t{512} << 10, 16}
-                                           : KroneckerTile{std::int64_t{24} << 10, 8};
+  return architecture == Architecture::cpu ? KroneckerTile{std::int64_t{512} << 10, 16, 1}
+                                           : KroneckerTile{std::int64_t{24} << 10, 8, 8};
 }
 
 /// The generic kernel: a team copies a tile, the points of the pass for `width` lines, into scratch, applies
