@@ -92,7 +92,7 @@ std::size_t butterfly_workspace_bytes(const ExecutionSpace&, std::span<const But
   const auto problem = detail::make_butterfly_problem(factors, x, y, options);
   if (problem.empty) return 0;
   constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
-  return detail::buffers_of(problem, generic::make_butterfly_plan(problem, architecture), architecture)
+  return detail::buffers_of(problem, detail::plan_butterfly(problem, architecture), architecture)
       .bytes(detail::sum_bytes(problem.scalar));
 }
 

@@ -77,7 +77,7 @@ struct KroneckerCase {
   void check(const std::vector<T>& y, std::optional<std::int64_t> sample = {}) const {
     long double depth = 1;
     for (const Matrix& matrix : matrices)
-      depth += static_cast<long double>((turned() ? matrix.rows : matrix.columns) + 1);
+      depth += static_cast<long double>(turned() ? matrix.rows : matrix.columns);
     const long double u = (is_std_complex<T> ? 3 : 1) * sum_roundoff<T>();
     const long double gamma = depth * u / (1 - depth * u);
     check_dense(ModeShape{shape, axis, options.batch_axis}, length(true), length(false), x, y, options.scale,
@@ -87,6 +87,19 @@ struct KroneckerCase {
                 });
   }
 
+  /// The factors in memory laid out as asked, kept in `stored`.
+  template <class Space>
+  std::vector<papillon::Factor> factors(std::vector<Guarded<T, Space>>& stored, Memory memory) const {
+    std::vector<papillon::Factor> result;
+    for (const Matrix& matrix : matrices) {
+      stored.emplace_back(Shape{batches, matrix.rows, matrix.columns}, memory, matrix.values);
+      const auto tensor = stored.back().descriptor();
+      result.push_back({tensor.data, tensor.type, matrix.rows, matrix.columns, tensor.strides[1],
+                        tensor.strides[2], options.batch_axis ? tensor.strides[0] : 0, matrix.conjugate});
+    }
+    return result;
+  }
+
   /// Runs the product on guarded arrays laid out as asked.
   template <class Space>
   std::vector<T> run(const Space& space, Memory x_memory = Memory::row_major,
@@ -94,15 +107,9 @@ struct KroneckerCase {
     Guarded<T, Space> from(shape, x_memory, x);
     Guarded<T, Space> to(result_shape(), y_memory);
     std::vector<Guarded<T, Space>> stored;
-    std::vector<papillon::Factor> factors;
-    for (const Matrix& matrix : matrices) {
-      stored.emplace_back(Shape{batches, matrix.rows, matrix.columns}, factor_memory, matrix.values);
-      const auto tensor = stored.back().descriptor();
-      factors.push_back({tensor.data, tensor.type, matrix.rows, matrix.columns, tensor.strides[1],
-                         tensor.strides[2], options.batch_axis ? tensor.strides[0] : 0, matrix.conjugate});
-    }
+    const auto list = factors(stored, factor_memory);
     const auto before = from.bytes();
-    papillon::kronecker(space, factors, from.const_descriptor(), to.descriptor(), options);
+    papillon::kronecker(space, list, from.const_descriptor(), to.descriptor(), options);
     space.fence();
     CHECK_MESSAGE(from.bytes() == before, "the input was written");
     CHECK_MESSAGE(to.surroundings_intact(), "something beside the output was written");

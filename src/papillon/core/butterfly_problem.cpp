@@ -190,6 +190,11 @@ ButterflyPlan plan_butterfly(const ButterflyProblem& problem, std::int64_t tile_
   return plan;
 }
 
+ButterflyPlan plan_butterfly(const ButterflyProblem& problem, Architecture architecture) {
+  const TileLimits limits = tile_limits(architecture);
+  return plan_butterfly(problem, limits.points(problem.scalar, limits.lines));
+}
+
 TileFactor tile_factor(const ButterflyFactor& factor, const TileShape& shape) {
   TileFactor result;
   result.data = factor.data;
@@ -253,7 +258,7 @@ std::string explain_butterfly(std::span<const ButterflyFactor> factors, const Co
        << (columns == 1 ? " column" : " columns") << ", on " << name_of(architecture) << "\n";
   if (problem.empty) return text.str() + "nothing to do\n";
 
-  const ButterflyPlan plan = plan_butterfly(problem, tile_limits(architecture).points(problem.scalar));
+  const ButterflyPlan plan = plan_butterfly(problem, architecture);
   for (std::size_t p = 0; p < plan.size(); ++p) {
     const ButterflyPass& pass = plan[p];
     text << "pass " << p + 1 << " of " << plan.size() << ": " << pass.outer << " x " << pass.inner

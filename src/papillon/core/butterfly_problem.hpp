@@ -59,6 +59,9 @@ using ButterflyPlan = FixedVector<ButterflyPass, max_butterfly_factors + 1>;
 /// since lines would be read from places already written.
 ButterflyPlan plan_butterfly(const ButterflyProblem& problem, std::int64_t tile_points);
 
+/// The plan for an architecture: tiles have room for all of the lines that share a vector or a warp.
+ButterflyPlan plan_butterfly(const ButterflyProblem& problem, Architecture architecture);
+
 /// A factor as it multiplies a line of a pass: `blocks` × `repeats` dense matrices of it. The values of a
 /// line start at outer · outer_stride + inner · inner_stride + batch · batch_stride.
 struct TileFactor {

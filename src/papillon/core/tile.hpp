@@ -24,9 +24,9 @@ struct TileLimits {
   std::int64_t bytes;
   int lines;
 
-  /// Points of a tile of several factors that leave room for all lines.
-  constexpr std::int64_t points(ScalarType scalar) const {
-    return bytes / 2 / lines / static_cast<std::int64_t>(sum_bytes(scalar));
+  /// Points of a tile that leave room for `least_lines` lines.
+  constexpr std::int64_t points(ScalarType scalar, int least_lines) const {
+    return bytes / 2 / least_lines / static_cast<std::int64_t>(sum_bytes(scalar));
   }
 };
 /// Half of a core's second-level cache of 1 MiB; of a device half of the 48 KiB that a block may use without

@@ -13,11 +13,6 @@
 
 namespace papillon::generic {
 
-inline detail::ButterflyPlan make_butterfly_plan(const detail::ButterflyProblem& problem,
-                                                 Architecture architecture) {
-  return detail::plan_butterfly(problem, detail::tile_limits(architecture).points(problem.scalar));
-}
-
 /// Refuses a permutation in host memory that leaves the array.
 inline void check_permutation_range(const detail::ButterflyProblem& problem) {
   const std::int64_t length = problem.permutes_result ? problem.y_length : problem.x_length;
@@ -43,7 +38,9 @@ void run_butterfly_pass(const ExecutionSpace& space, const detail::ButterflyProb
   tile.columns_first = takes_columns_first(problem, pass);
   if (!problem.permutes_result && place.reads_array()) tile.source.permutation = problem.permutation;
   if (problem.permutes_result && place.writes_array()) tile.target.permutation = problem.permutation;
-  launch_pass<TeamButterfly, S>(space, tile, place);
+  visit_pass_elements<S>(place, [&]<class In, class Out>(std::type_identity<In>, std::type_identity<Out>) {
+    TeamButterfly<ExecutionSpace, S, In, Out>(tile).launch(space);
+  });
 }
 
 /// Runs a checked problem.
@@ -54,7 +51,7 @@ void run_butterfly(const ExecutionSpace& space, const detail::ButterflyProblem& 
   if constexpr (is_host_space<ExecutionSpace>) {
     if (problem.permutation != nullptr) check_permutation_range(problem);
   }
-  const detail::ButterflyPlan plan = make_butterfly_plan(problem, architecture);
+  const detail::ButterflyPlan plan = plan_butterfly(problem, architecture);
   const detail::TileBuffers buffers = detail::buffers_of(problem, plan, architecture);
   const WorkspaceHolder<ExecutionSpace> workspace(space, "butterfly", problem.workspace,
                                                   buffers.bytes(detail::sum_bytes(problem.scalar)));

@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include "papillon/core/kronecker_problem.hpp"
+#include "papillon/generic/host_kronecker.hpp"
+#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/team_kronecker.hpp"
 #include "papillon/generic/tile_passes.hpp"
 #include "papillon/generic/workspace_holder.hpp"
@@ -13,11 +15,24 @@ namespace papillon::generic {
 
 inline detail::KroneckerPlan make_kronecker_plan(const detail::KroneckerProblem& problem,
                                                  Architecture architecture) {
-  return detail::plan_kronecker(problem, detail::tile_limits(architecture).points(problem.scalar));
+  const detail::TileLimits limits = detail::tile_limits(architecture);
+  // The vector kernels find lanes within a line too.
+  const int least_lines = architecture == Architecture::cpu ? 1 : limits.lines;
+  return detail::plan_kronecker(problem, limits.points(problem.scalar, least_lines));
+}
+
+/// Runs a pass that reads In and writes Out on the vector kernels, or on the team kernel.
+template <bool Vector, class S, class In, class Out, class ExecutionSpace>
+void launch_kronecker(const ExecutionSpace& space, const KroneckerTilePass& tile) {
+  if constexpr (Vector) {
+    HostKronecker<S, In, Out>(tile, space.concurrency()).launch(space);
+  } else {
+    TeamKronecker<ExecutionSpace, S, In, Out>(tile).launch(space);
+  }
 }
 
 /// Runs one pass for some columns.
-template <class S, class ExecutionSpace>
+template <bool Vector, class S, class ExecutionSpace>
 void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProblem& problem,
                         const detail::KroneckerPlan& plan, const detail::TileBuffers& buffers,
                         const PassPlace& place, void* workspace) {
@@ -27,11 +42,13 @@ void run_kronecker_pass(const ExecutionSpace& space, const detail::KroneckerProb
     tile.factors[f] =
         problem.factors[static_cast<std::size_t>(tile.pass.first) + static_cast<std::size_t>(f)];
   connect<S>(tile, tile.pass, problem, place, buffers, workspace);
-  launch_pass<TeamKronecker, S>(space, tile, place);
+  visit_pass_elements<S>(place, [&]<class In, class Out>(std::type_identity<In>, std::type_identity<Out>) {
+    launch_kronecker<Vector, S, In, Out>(space, tile);
+  });
 }
 
-/// Runs a checked problem.
-template <class ExecutionSpace>
+/// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) or the team kernel.
+template <bool Vector, class ExecutionSpace>
 void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& problem) {
   if (problem.empty) return;
   constexpr Architecture architecture = architecture_of<ExecutionSpace>;
@@ -41,7 +58,7 @@ void run_kronecker(const ExecutionSpace& space, const detail::KroneckerProblem& 
                                                   buffers.bytes(detail::sum_bytes(problem.scalar)));
   visit_product_scalar(problem.scalar, [&]<class S>(std::type_identity<S>) {
     for_each_pass(problem, plan.size(), buffers, [&](const PassPlace& place) {
-      run_kronecker_pass<S>(space, problem, plan, buffers, place, workspace.data());
+      run_kronecker_pass<Vector, S>(space, problem, plan, buffers, place, workspace.data());
     });
   });
 }

@@ -6,29 +6,31 @@
 
 namespace papillon::generic {
 
-/// sum + a · b, rounded once.
+/// The first term of a sum of products, and the sum with one more: each product is fused with the addition. A
+/// complex one takes the real part of `a` first, then the imaginary one.
 template <class R>
-KOKKOS_FUNCTION R multiply_add(R a, R b, R sum) {
-  return Kokkos::fma(a, b, sum);
-}
-
-/// sum + a · b: each part is a sum of two products, the one with the real part of a first, each rounded once.
-template <class R>
-KOKKOS_FUNCTION Kokkos::complex<R> multiply_add(const Kokkos::complex<R>& a, const Kokkos::complex<R>& b,
-                                                const Kokkos::complex<R>& sum) {
-  return {Kokkos::fma(-a.imag(), b.imag(), Kokkos::fma(a.real(), b.real(), sum.real())),
-          Kokkos::fma(a.imag(), b.real(), Kokkos::fma(a.real(), b.imag(), sum.imag()))};
-}
-
-/// a · b, with which such sums start.
-template <class R>
-KOKKOS_FUNCTION R first_product(R a, R b) {
-  return a * b;
+KOKKOS_INLINE_FUNCTION R product(R a, R x) {
+  return a * x;
 }
 template <class R>
-KOKKOS_FUNCTION Kokkos::complex<R> first_product(const Kokkos::complex<R>& a, const Kokkos::complex<R>& b) {
-  return {Kokkos::fma(-a.imag(), b.imag(), a.real() * b.real()),
-          Kokkos::fma(a.imag(), b.real(), a.real() * b.imag())};
+KOKKOS_INLINE_FUNCTION R add_product(R a, R x, R sum) {
+  return Kokkos::fma(a, x, sum);
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> add_imaginary(R a, const Kokkos::complex<R>& x, R real,
+                                                        R imaginary) {
+  return {Kokkos::fma(-a, x.imag(), real), Kokkos::fma(a, x.real(), imaginary)};
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> product(const Kokkos::complex<R>& a, const Kokkos::complex<R>& x) {
+  return add_imaginary(a.imag(), x, a.real() * x.real(), a.real() * x.imag());
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION Kokkos::complex<R> add_product(const Kokkos::complex<R>& a,
+                                                      const Kokkos::complex<R>& x,
+                                                      const Kokkos::complex<R>& sum) {
+  return add_imaginary(a.imag(), x, Kokkos::fma(a.real(), x.real(), sum.real()),
+                       Kokkos::fma(a.real(), x.imag(), sum.imag()));
 }
 
 }  // namespace papillon::generic

@@ -64,7 +64,7 @@ class TeamButterfly : TeamTile<ExecutionSpace, S, In, Out, ButterflyTilePass> {
                  C sum{};
                  for (std::int64_t q = 0; q < factor.columns; ++q, x += step, entry += factor.column_stride) {
                    const C value = entry_at<C>(entry, factor.conjugate);
-                   sum = q == 0 ? first_product(value, *x) : multiply_add(value, *x, sum);
+                   sum = q == 0 ? product(value, *x) : add_product(value, *x, sum);
                  }
                  tile.to[point * tile.width + l] = sum;
                });

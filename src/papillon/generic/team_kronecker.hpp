@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "papillon/core/kronecker_problem.hpp"
+#include "papillon/generic/multiply_add.hpp"
 #include "papillon/generic/team_tile.hpp"
 
 namespace papillon::generic {
@@ -16,8 +17,8 @@ struct KroneckerTilePass : TilePass {
 };
 
 /// The generic kernel: factor after factor is applied to a tile. Sums run in the order of rising column
-/// index, each product and each sum rounded. It runs on every execution space and is the plain statement of
-/// what a pass computes.
+/// index, each a fused multiply-add of the next term (`add_product`). It runs on every execution space and is
+/// the plain statement of what a pass computes; the vector kernels of the CPU give the same bits.
 template <class ExecutionSpace, class S, class In, class Out>
 class TeamKronecker : TeamTile<ExecutionSpace, S, In, Out, KroneckerTilePass> {
   using Base = TeamTile<ExecutionSpace, S, In, Out, KroneckerTilePass>;
@@ -73,16 +74,17 @@ class TeamKronecker : TeamTile<ExecutionSpace, S, In, Out, KroneckerTilePass> {
         if (factor.batch_stride != 0) {
           Kokkos::parallel_for(lanes, [&](std::int64_t r) {
             const std::int64_t batch = locate(first_line + r % width).batch;
-            const C term = entry_at<C>(place + batch * factor.batch_stride, factor.conjugate) * values[r];
-            sums[r] = b == 0 ? term : sums[r] + term;
+            const C entry = entry_at<C>(place + batch * factor.batch_stride, factor.conjugate);
+            sums[r] = b == 0 ? product(entry, values[r]) : add_product(entry, values[r], sums[r]);
           });
           continue;
         }
         const C entry = entry_at<C>(place, factor.conjugate);
         if (b == 0) {
-          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = entry * values[r]; });
+          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = product(entry, values[r]); });
         } else {
-          Kokkos::parallel_for(lanes, [&](std::int64_t r) { sums[r] = sums[r] + entry * values[r]; });
+          Kokkos::parallel_for(lanes,
+                               [&](std::int64_t r) { sums[r] = add_product(entry, values[r], sums[r]); });
         }
       }
     });

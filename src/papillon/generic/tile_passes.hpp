@@ -76,15 +76,16 @@ void connect(TilePass& tile, const detail::TileShape& shape, const detail::ModeP
   tile.scale = place.writes_array() ? product.scale : 1.0;
 }
 
-/// Launches Kernel<ExecutionSpace, S, In, Out> for the elements that the pass reads and writes: those of the
-/// arrays at the ends, those of sums between.
-template <template <class, class, class, class> class Kernel, class S, class ExecutionSpace, class Pass>
-void launch_pass(const ExecutionSpace& space, const Pass& tile, const PassPlace& place) {
-  using C = sum_type<S>;
-  if (place.reads_array() && place.writes_array()) Kernel<ExecutionSpace, S, S, S>(tile).launch(space);
-  if (place.reads_array() && !place.writes_array()) Kernel<ExecutionSpace, S, S, C>(tile).launch(space);
-  if (!place.reads_array() && place.writes_array()) Kernel<ExecutionSpace, S, C, S>(tile).launch(space);
-  if (!place.reads_array() && !place.writes_array()) Kernel<ExecutionSpace, S, C, C>(tile).launch(space);
+/// visit(std::type_identity<In>{}, std::type_identity<Out>{}) for what a pass reads and writes: elements of
+/// the arrays at the ends of the call, sums between.
+template <class S, class Visit>
+void visit_pass_elements(const PassPlace& place, const Visit& visit) {
+  constexpr std::type_identity<S> element;
+  constexpr std::type_identity<sum_type<S>> sum;
+  if (place.reads_array() && place.writes_array()) visit(element, element);
+  if (place.reads_array() && !place.writes_array()) visit(element, sum);
+  if (!place.reads_array() && place.writes_array()) visit(sum, element);
+  if (!place.reads_array() && !place.writes_array()) visit(sum, sum);
 }
 
 }  // namespace papillon::generic
