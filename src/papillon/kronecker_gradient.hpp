@@ -34,9 +34,9 @@ namespace papillon {
 /// 2.6, has the Kronecker algebra). It runs through the columns in chunks of 16 MiB, or of one column.
 ///
 /// 32 terms at a time are summed in order, 128 of those sums are added in order to the sum of a block, then
-/// those of a chunk's blocks, then those of the chunks, in the type of the sums of `kronecker`; the scale
-/// multiplies once, at the end. Terms come in the order of the array's indices, so that results depend
-/// neither on layout, nor threads, nor the execution space.
+/// those of a chunk's blocks, then those of the chunks, in the type and with the fused multiply-adds of the
+/// sums of `kronecker`; the scale multiplies once, at the end. Terms come in the order of the array's
+/// indices, so that results depend neither on layout, nor threads, nor the execution space.
 ///
 /// Accuracy: |G - exact| <= gamma · |scale| · S, S being the same sum over the absolute values of dy, x and
 /// the other factors, with gamma = d·u / (1 - d·u), u as for `kronecker`, d = sum over the other factors of

@@ -110,7 +110,7 @@ void run_kronecker_gradient(const ExecutionSpace& space, const detail::Kronecker
       const detail::KroneckerGradientEnd made =
           for_each_product(problem, plan, chunk, buffers, [&](detail::KroneckerProblem product) {
             product.workspace = for_products;
-            run_kronecker(space, product);
+            run_kronecker<is_host_space<ExecutionSpace>>(space, product);
           });
       const detail::KroneckerGradientEnd given = array_end(problem, chunk, !plan.from_x);
       const GradientBlocks terms(plan, chunk, plan.from_x ? given : made, plan.from_x ? made : given,

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "papillon/core/kronecker_gradient_problem.hpp"
+#include "papillon/generic/multiply_add.hpp"
 #include "papillon/generic/team_tile.hpp"
 
 namespace papillon::generic {
@@ -138,8 +139,7 @@ class TeamGradientBlocks {
           const C u = scratch.u[a * leaf + k];
           const C* const v = scratch.v + k * tile;
           Kokkos::parallel_for(lanes, [&](std::int64_t b) {
-            const C product = u * v[b];
-            sums[b] = k == 0 ? product : sums[b] + product;
+            sums[b] = k == 0 ? first_product(u, v[b]) : multiply_add(u, v[b], sums[b]);
           });
         }
         Kokkos::parallel_for(
