@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 import unittest
+import warnings
+import zipfile
 
 import numpy as np
 import scipy.linalg
@@ -870,11 +872,302 @@ class KroneckerProducts(CommandTest):
                        self.save(np.zeros((2, 2), "<f8")))
 
 
+class ButterflyProducts(CommandTest):
+    def setUp(self):
+        super().setUp()
+        np.savez(self.path("probe.npz"), np.ones(1))
+        result = self.run_command("explain", "butterfly", "--factors", self.path("probe.npz"))
+        self.reads_archives = b"configured without libzip" not in result.stderr
+        os.remove(self.path("probe.npz"))
+
+    def needs_archives(self):
+        if not self.reads_archives:
+            self.skipTest("this build has no libzip")
+
+    def save_factors(self, factors):
+        """The name of a new archive, or of a folder where the build reads no archives."""
+        names = {f"factor_{i}": factor for i, factor in enumerate(factors)}
+        if self.reads_archives:
+            np.savez(self.path("keep.npz"), **names)
+            return self.path("keep.npz")
+        folder = self.folder / "keep-factors"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, factor in names.items():
+            np.save(folder / name, factor)
+        return str(folder)
+
+    def multiply(self, array, factors, *arguments):
+        """What the command makes of an array, the factors being a name or arrays for a new .npz file."""
+        source = self.save(array)
+        if not isinstance(factors, str):
+            factors = self.save_factors(factors)
+        self.succeed("butterfly", source, "-o", self.path("out.npy"), "--force", "--factors", factors, *arguments)
+        result = np.load(self.path("out.npy"))
+        self.assertEqual(result.dtype, array.dtype)
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted({"in.npy", "out.npy"} | self.kept()))
+        return result
+
+    def dense(self, factors, adjoint=False):
+        """The product of factors of shape (a, b, c, d), in complex128."""
+        matrix = np.eye(factors[0].shape[0] * factors[0].shape[1] * factors[0].shape[3])
+        for values in factors:
+            a, b, c, d = values.shape
+            sparse = np.zeros((a, b, d, a, c, d), np.complex128)
+            for i, j in itertools.product(range(a), range(d)):
+                sparse[i, :, j, i, :, j] = values[i, :, :, j]
+            matrix = matrix @ sparse.reshape(a * b * d, a * c * d)
+        return matrix.conj().T if adjoint else matrix
+
+    def factors(self, patterns, dtype, order="C"):
+        return [self.small_integers(pattern, dtype, order) for pattern in patterns]
+
+    def test_equals_the_dense_product(self):
+        patterns = [(1, 3, 2, 6), (2, 2, 1, 3), (2, 1, 4, 3)]  # 18 x 12, 12 x 6, 6 x 24
+        for dtype, order in itertools.product(FLOATS + COMPLEX, "CF"):
+            factors = self.factors(patterns, dtype, order)
+            for adjoint in False, True:
+                matrix = self.dense(factors, adjoint)
+                for rank, axis in (1, 0), (3, 0), (3, 1), (3, -1):
+                    shape = [2, 5, 3][:rank]
+                    shape[axis] = matrix.shape[1]
+                    x = self.small_integers(shape, dtype, order)
+                    expected = np.moveaxis(np.tensordot(matrix, x.astype(np.complex128), (1, axis)), 0, axis) * -0.5
+                    expected = (expected if dtype in COMPLEX else expected.real).astype(dtype)
+                    y = self.multiply(x, factors, "--axis", axis, "--scale", "-0.5", *["--adjoint"] * adjoint)
+                    self.assertTrue(np.array_equal(y, expected), (dtype, order, adjoint, rank, axis))
+
+    def test_archives_and_folders(self):
+        self.needs_archives()
+        # Twelve factors, so that factor_2 must come before factor_10. Rows with a single ±1 keep sums exact.
+        factors = []
+        for i in range(12):
+            values = np.zeros((2**(11 - i), 2, 2, 2**i))
+            column = self.random.integers(0, 2, (2**(11 - i), 2, 1, 2**i))
+            np.put_along_axis(values, column, self.random.choice([-1.0, 1.0], column.shape), axis=2)
+            factors.append(values)
+        x = self.small_integers((3, 4096), "<f8")
+        expected = x
+        for values in reversed(factors):  # Fk first
+            a, b, c, d = values.shape
+            expected = np.einsum("ipqj,niqj->nipj", values, expected.reshape(3, a, c, d)).reshape(3, -1)
+        self.assertTrue(np.array_equal(self.multiply(x, factors), expected))
+        np.savez_compressed(self.path("keep-deflated.npz"), *factors)  # arr_0 ... arr_11
+        self.assertTrue(np.array_equal(self.multiply(x, self.path("keep-deflated.npz")), expected))
+        folder = self.folder / "keep-folder"
+        folder.mkdir()
+        for i, factor in enumerate(factors):
+            np.save(folder / f"F{i + 1}.npy", factor)
+        (folder / "notes.txt").write_text("no factor")
+        (folder / ".F0.npy").write_text("no factor")
+        self.assertTrue(np.array_equal(self.multiply(x, str(folder)), expected))
+        self.assertTrue(np.array_equal(self.multiply(x, str(folder) + "/"), expected))
+
+    def test_patterns(self):
+        x = self.small_integers((3, 24), "<f4")
+        blocks, mix = self.small_integers((6, 4, 4), "<f4"), self.small_integers((3, 3), "<f4")
+        full = [np.tile(mix[None, :, :, None], (2, 1, 1, 4)), blocks[:, :, :, None]]
+        expected = x @ self.dense(full).real.astype("<f4").T
+        patterns = "--pattern", "2,3,3,4", "--pattern", "6,4,4,1"
+        self.assertTrue(np.array_equal(self.multiply(x, [mix, blocks], *patterns), expected))
+        self.assertTrue(np.array_equal(self.multiply(x, full, *patterns), expected))
+        repeated = self.small_integers((2, 3, 5), "<f4", "F")
+        x = self.small_integers((40,), "<f4")
+        expected = self.dense([np.repeat(repeated[..., None], 4, axis=3)]).real @ x
+        self.assertTrue(np.array_equal(self.multiply(x, [repeated], "--pattern", "2,3,5,4"), expected))
+
+    def test_permutation(self):
+        factors = self.factors([(4, 3, 2, 1)], "<f8")
+        order = self.random.permutation(8)
+        name = self.save(order.astype("<i8"), "keep-permutation.npy")
+        x = self.small_integers((5, 8), "<f8")
+        matrix = self.dense(factors).real
+        self.assertTrue(np.array_equal(self.multiply(x, factors, "--permutation", name), x[:, order] @ matrix.T))
+        y = self.small_integers((5, 12), "<f8")
+        back = np.zeros((5, 8))
+        back[:, order] = y @ matrix
+        self.assertTrue(np.array_equal(self.multiply(y, factors, "--permutation", name, "--adjoint"), back))
+
+    def test_fourier_transform(self):
+        n, factors, order, length = 60, [], np.arange(60), 60
+        for radix in 5, 3, 4:  # decimation in time; the factor of the longest transforms first
+            rest = length // radix
+            twiddles = np.exp(-2j * np.pi * np.outer(np.arange(radix), np.arange(rest)) / length)
+            small = np.exp(-2j * np.pi * np.outer(np.arange(radix), np.arange(radix)) / radix)
+            values = small[:, :, None] * twiddles[None, :, :]
+            factors.append(np.tile(values[None], (n // length, 1, 1, 1)))
+            order = order.reshape(n // length, rest, radix).transpose(0, 2, 1).reshape(-1)
+            length = rest
+        name = self.save(order.astype("<i8"), "keep-permutation.npy")
+        x = self.random.standard_normal((4, n)) + 1j * self.random.standard_normal((4, n))
+        y = self.multiply(x, factors, "--permutation", name)
+        # gamma of the docstring with sum of c = 12; each entry is within 8 u of the exact one; NumPy's own error.
+        depth = 2 * np.sqrt(2) * 12 + 2 + 3 * 8
+        bound = 2 * depth * 2.0**-53 * np.sum(np.abs(x), axis=1, keepdims=True)
+        self.assertTrue(np.all(np.abs(y - np.fft.fft(x)) <= bound))
+
+    def test_bfloat16(self):
+        void = lambda array: to_bfloat16(array).view("V2")
+        factors = self.factors([(2, 3, 2, 2), (4, 2, 3, 1)], "<f4")
+        x = self.small_integers((7, 12), "<f4")
+        matrix = self.dense(factors).real.astype("<f4")
+        y = self.multiply(void(x), [void(factor) for factor in factors])
+        self.assertTrue(np.array_equal(np.ascontiguousarray(y).view(np.uint16), to_bfloat16(x @ matrix.T)))
+
+    def test_empty_arrays(self):
+        factor = [np.ones((2, 3, 2, 1), "<f4")]
+        self.assertEqual(self.multiply(np.zeros((0, 4), "<f4"), factor).shape, (0, 6))
+        nothing = self.multiply(np.zeros((3, 0), "<f4"), [np.ones((2, 3, 0, 1), "<f4")])
+        self.assertTrue(np.array_equal(nothing, np.zeros((3, 6))))
+
+    def test_slabs(self):
+        factors = self.factors([(1, 3, 2, 16), (2, 4, 4, 4)], "<f4")
+        matrix = self.dense(factors).real.astype("<f4")
+        x = self.small_integers((32, 600001), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, factors, "--axis", 0), matrix @ x))
+
+    def test_errors(self):
+        self.needs_archives()
+        source = self.save(np.ones((3, 8), "<f4"))
+        archive = self.path("f.npz")
+
+        def refuse(text, *arguments, factors=archive):
+            return self.fail_with(text, "butterfly", source, "-o", self.path("out.npy"), "--factors", factors,
+                                  *arguments)
+
+        good = np.ones((4, 2, 2, 1), "<f4")
+        self.fail_with("--factors is required", "butterfly", source, "-o", self.path("out.npy"))
+        refuse("f.npz: cannot be opened: No such file")
+        np.savez(archive, good, np.ones((3, 2, 2, 1), "<f4"))
+        message = refuse("factors[0] of pattern (4, 2, 2, 1) has 8 columns but factors[1] of pattern (3, 2, 2, 1) "
+                         "has 6 rows")
+        self.assertIn("in.npy: float32 of shape (3, 8)", message)
+        np.savez(archive, np.ones((3, 2, 2, 1), "<f4"))
+        refuse("has 6 columns but axis 1 of x of shape (3, 8) has length 8")
+        np.savez(archive, good.astype("<f8"))
+        refuse("f.npz: arr_0.npy: float64 of shape (4, 2, 2, 1): a factor has the element type of the array")
+        np.savez(archive, good[..., 0])
+        refuse("arr_0.npy: float32 of shape (4, 2, 2) is not of a shape (a, b, c, d), and no --pattern is given")
+        refuse("does not hold a factor of pattern (4, 2, 1, 1)", "--pattern", "4,2,1,1")
+        refuse("holds 1 arrays, but 2 patterns are given", "--pattern", "4,2,2,1", "--pattern", "4,2,2,1")
+        for pattern in "4,2,2", "4,2,2,1,1", "4,2,2,x", "4,2,2,-1", "", "4,,2,1", "4,2,2,1,":
+            refuse("--pattern", "--pattern", pattern)
+        np.savez(archive, np.ones(8, "<f4"))
+        refuse("is of no shape (a, b, c, d), (a, b, c) or (b, c)", "--pattern", "1,8,8,1")
+        np.savez(archive, good, np.array([{"a": 1}], object))
+        refuse("arr_1.npy: Python objects")
+        np.savez(archive)
+        refuse("f.npz: ")
+        np.savez(archive, *[good] * 65)
+        refuse("f.npz: holds 65 arrays; at most 64 are taken")
+        np.savez(archive, good)
+        refuse("axis = 2 is outside", "--axis", 2)
+        refuse("scale = inf", "--scale", "inf")
+        refuse("--device cuda: ", "--device", "cuda")
+        for permutation in np.arange(7), np.arange(8.0), np.arange(8)[None]:
+            name = self.save(permutation, "p.npy")
+            refuse("was given as permutation, which is int64 of shape (8)", "--permutation", name)
+        for permutation, text in (([0, 1, 2, 3, 4, 5, 6, 8], "entry 7 is 8, outside"),
+                                  ([0, 1, 2, 3, 4, 5, 6, 0], "entry 7 is 0, which has come before"),
+                                  ([0, -1, 2, 3, 4, 5, 6, 7], "entry 1 is -1, outside")):
+            refuse("p.npy: " + text, "--permutation", self.save(np.array(permutation), "p.npy"))
+        folder = self.folder / "empty"
+        folder.mkdir()
+        refuse("empty: holds no .npy files", factors=folder)
+        np.save(folder / "a.npy", good)
+        (folder / "b.npy").write_bytes(b"nothing")
+        refuse("empty/b.npy: is not an .npy file", factors=folder)
+        os.remove(folder / "b.npy")
+        os.mkdir(folder / "b.npy")
+        refuse("empty/b.npy: is not a regular file", factors=folder)
+
+    def test_broken_archives(self):
+        self.needs_archives()
+        source = self.save(np.ones((3, 8), "<f4"))
+        archive = pathlib.Path(self.path("f.npz"))
+        factor = self.random.standard_normal((4, 2, 2, 1)).astype("<f4")
+        command = "butterfly", source, "-o", self.path("out.npy"), "--factors", archive
+
+        def refuse(text):
+            return self.fail_with(text, *command)
+
+        for contents in b"", b"PK", b"PK\x03\x04", b"\x93NUMPY", b"1 2 3\n" * 50:
+            archive.write_bytes(contents)
+            refuse("f.npz: is neither a folder nor a readable .npz file")
+        for save in np.savez, np.savez_compressed:
+            save(archive, factor)
+            whole = archive.read_bytes()
+            for length in range(0, len(whole), 7):
+                archive.write_bytes(whole[:length])
+                refuse("f.npz: ")
+            # Within the data, whose checksum is then another or which cannot be inflated.
+            middle = whole.index(b"PK\x01\x02") - 10
+            archive.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1:])
+            refuse("f.npz: arr_0.npy: ")
+        # Any byte changed: an error, or the same factor, where the byte says nothing about it.
+        self.succeed(*command[:-1], self.save_archive(archive, factor), "--force")
+        expected = pathlib.Path(self.path("out.npy")).read_bytes()
+        whole = archive.read_bytes()
+        for position in range(len(whole)):
+            archive.write_bytes(whole[:position] + bytes([whole[position] ^ 0x15]) + whole[position + 1:])
+            result = self.run_command(*command, "--force")
+            self.assertIn(result.returncode, (0, 2), position)
+            if result.returncode == 0:
+                self.assertEqual(pathlib.Path(self.path("out.npy")).read_bytes(), expected, position)
+            else:
+                self.assertTrue(result.stderr.startswith(b"papillon: "), position)
+        os.remove(self.path("out.npy"))
+
+        def write_entries(*entries):
+            with zipfile.ZipFile(archive, "w") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, contents in entries:
+                    file.writestr(name, contents)
+
+        write_entries(("readme.txt", b"no factor"))
+        refuse("f.npz: readme.txt: is no .npy file")
+        write_entries(("a.npy", b"no factor either"))
+        refuse("f.npz: a.npy: is not an .npy file")
+        whole = pathlib.Path(source).read_bytes()
+        write_entries(("a.npy", whole), ("a.npy", whole))
+        refuse("f.npz: a.npy: comes twice")
+        write_entries(("a.npy", whole[:-1]))
+        refuse("f.npz: a.npy: truncated data")
+
+    def save_archive(self, name, factor):
+        np.savez_compressed(name, factor)
+        return name
+
+    def test_explain(self):
+        self.needs_archives()
+        def text(*arguments):
+            return self.succeed("explain", "butterfly", *arguments)
+
+        stages = [word for i in range(10) for word in ("--pattern", f"{2**i},2,2,{2**(9 - i)}")]
+        plain = text(*stages, "--shape", "100,1024")
+        self.assertIn("1024 x 1024 matrix as 10 factors, float32, 100 columns", plain)
+        self.assertIn(f"multiply-adds: {100 * 20480} (20480 a column; the dense matrix 1048576)", plain)
+        self.assertIn("bytes moved: ", plain)
+        self.assertIn("workspace: ", plain)
+        self.assertIn("6 x 4 matrix as 1 factor", text("--pattern", "2,3,2,1"))
+        self.assertIn("4 x 6 matrix as 1 factor", text("--pattern", "2,3,2,1", "--adjoint"))
+        self.assertIn("backend: the generic Kokkos kernel", text("--pattern", "2,3,2,1", "--arch", "sm_90"))
+        source = self.save(np.zeros((7, 4, 5), "<c8"))
+        np.savez(self.path("f.npz"), np.zeros((2, 3, 2, 1), "<c8"))
+        self.assertIn("6 x 4 matrix as 1 factor, complex64, 35 columns",
+                      text("--input", source, "--axis", 1, "--factors", self.path("f.npz")))
+        self.fail_with("--factors or --pattern is required", "explain", "butterfly", "--shape", "4")
+        self.fail_with("factors[0] of pattern (2, 3, 2, 1) has 4 columns but", "explain", "butterfly", "--pattern",
+                       "2,3,2,1", "--pattern", "2,3,2,1")
+        self.fail_with("has 4 columns but axis 0 of x", "explain", "butterfly", "--pattern", "2,3,2,1", "--shape", 5)
+
+
 class Information(CommandTest):
     def test_help_and_version(self):
         self.assertIn("hadamard", self.succeed("--help"))
         self.assertRegex(self.succeed("--version"), r"^papillon \d+\.\d+\.\d+\n$")
-        for command in "hadamard", "kronecker", "explain", "explain hadamard", "explain kronecker", "info", "matrix":
+        for command in ("hadamard", "kronecker", "butterfly", "explain", "explain hadamard", "explain kronecker",
+                        "explain butterfly", "info", "matrix"):
             self.assertIn("Usage: papillon " + command, self.succeed(*command.split(), "--help"))
 
     def test_info(self):

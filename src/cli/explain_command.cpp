@@ -174,6 +174,7 @@ void add_explain_command(CLI::App& app) {
   command->require_subcommand(0, 1);  // so that a name that is none is the error
   add_explain_hadamard(*command);
   add_explain_kronecker(*command);
+  add_explain_butterfly(*command);
   command->callback([command] {
     if (command->get_subcommands().empty()) throw CLI::RequiredError("The name of an operator");
   });

@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   papillon::cli::add_hadamard_command(app);
   papillon::cli::add_kronecker_command(app);
+  papillon::cli::add_butterfly_command(app);
   papillon::cli::add_explain_command(app);
   papillon::cli::add_info_command(app);
   papillon::cli::add_matrix_command(app);

@@ -139,7 +139,7 @@ class TeamGradientBlocks {
           const C u = scratch.u[a * leaf + k];
           const C* const v = scratch.v + k * tile;
           Kokkos::parallel_for(lanes, [&](std::int64_t b) {
-            sums[b] = k == 0 ? first_product(u, v[b]) : multiply_add(u, v[b], sums[b]);
+            sums[b] = k == 0 ? product(u, v[b]) : add_product(u, v[b], sums[b]);
           });
         }
         Kokkos::parallel_for(
