@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <random>
 
 #include "papillon/papillon.hpp"
@@ -22,14 +25,37 @@ std::vector<float> random_floats(std::size_t count, float size) {
   return values;
 }
 
+/// Floats that start at a page.
+class Floats {
+ public:
+  explicit Floats(std::size_t count) : memory_(static_cast<float*>(std::aligned_alloc(4096, bytes(count)))) {
+    if (memory_ == nullptr) throw std::bad_alloc();
+    std::fill_n(memory_.get(), count, 0.0F);
+  }
+  explicit Floats(const std::vector<float>& values) : Floats(values.size()) {
+    std::copy(values.begin(), values.end(), memory_.get());
+  }
+  float* data() const { return memory_.get(); }
+
+ private:
+  static std::size_t bytes(std::size_t count) { return (count * sizeof(float) + 4095) / 4096 * 4096; }
+
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<float, Free> memory_;
+};
+
 /// What all ways to make a product work on.
 struct Arrays {
   explicit Arrays(const ProductCase& what)
-      : factors(product_factors(what)),
-        x(random_floats(static_cast<std::size_t>(what.rows * what.length()), 1.0F)),
-        y(x.size()),
-        spare(x.size()) {}
-  std::vector<float> factors, x, y, spare;
+      : count(static_cast<std::size_t>(what.rows * what.length())),
+        factors(product_factors(what)),
+        x(random_floats(count, 1.0F)),
+        y(count),
+        spare(count) {}
+  std::size_t count;
+  Floats factors, x, y, spare;
 };
 
 void run_kronecker(const ProductCase& what, Arrays& arrays) {
@@ -42,18 +68,18 @@ void run_kronecker(const ProductCase& what, Arrays& arrays) {
   const auto y = row_major(arrays.y.data(), {what.rows, what.length()});
   KroneckerOptions options;
   const std::size_t bytes = kronecker_workspace_bytes(space, factors, x, y);
-  options.workspace = {arrays.spare.data(), std::min(bytes, arrays.spare.size() * sizeof(float))};
+  options.workspace = {arrays.spare.data(), std::min(bytes, arrays.count * sizeof(float))};
   kronecker(space, factors, x, y, options);
 }
 
 /// Whether the chain computes what Papillon does.
 bool agrees(const ProductCase& what, Arrays& arrays, const std::function<void()>& chain) {
   run_kronecker(what, arrays);
-  const std::vector<float> expected = arrays.y;
-  std::fill(arrays.y.begin(), arrays.y.end(), 0.0F);
+  const std::vector<float> expected(arrays.y.data(), arrays.y.data() + arrays.count);
+  std::fill_n(arrays.y.data(), arrays.count, 0.0F);
   chain();
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!(std::abs(expected[i] - arrays.y[i]) < 1e-3F)) return false;
+  for (std::size_t i = 0; i < arrays.count; ++i)
+    if (!(std::abs(expected[i] - arrays.y.data()[i]) < 1e-3F)) return false;
   return true;
 }
 

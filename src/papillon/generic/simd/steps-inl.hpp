@@ -171,8 +171,9 @@ class Planner {
     }
     lines.run_after = points_from(f);
     plan_.line_points = std::max(plan_.line_points, most);
-    if (lines.inner_count == 1 && inner[end - 1].kind == TileStep::Kind::registers && lines.run == lanes<R> &&
-        product_.width == 1)
+    const TileStep& only = inner[end - 1];
+    const bool whole_line = only.outer == 1 && only.run == lanes<R> && lines.run == lanes<R>;
+    if (lines.inner_count == 1 && only.kind == TileStep::Kind::registers && whole_line)
       lines.kind = TileStep::Kind::lines_in_registers;
   }
 
