@@ -53,10 +53,10 @@ HWY_INLINE void apply_all_in_registers(Vector<R> (&v)[Registers], const R* const
 }
 
 /// `Count` neighbouring factors P × P, the slowest first, on blocks of P^Count rows of `run` values, `outer`
-/// of them.
-template <int P, int Count, class R>
+/// of them. With `Ahead` what lies `ahead` values further on is fetched, one cache line for each vector.
+template <int P, int Count, bool Ahead, class R>
 HWY_NOINLINE void factors_in_registers(const R* const* entries, const R* from, R* to, std::int64_t outer,
-                                       std::int64_t run, std::int64_t ahead) {
+                                       std::int64_t run, [[maybe_unused]] std::int64_t ahead) {
   constexpr int registers = power(P, Count);
   constexpr std::int64_t l = lanes<R>;
   for (std::int64_t o = 0; o < outer; ++o) {
@@ -66,7 +66,7 @@ HWY_NOINLINE void factors_in_registers(const R* const* entries, const R* from, R
       PAPILLON_UNROLL
       for (int j = 0; j < registers; ++j) {
         v[j] = load(from + j * run + r);
-        __builtin_prefetch(from + j * run + r + ahead);
+        if constexpr (Ahead) __builtin_prefetch(from + j * run + r + ahead);
       }
       apply_all_in_registers<P, Count, 0, R>(v, entries);
       PAPILLON_UNROLL
@@ -77,22 +77,59 @@ HWY_NOINLINE void factors_in_registers(const R* const* entries, const R* from, R
   }
 }
 
-/// Lane i of register j changes places with lane j of register i: a perfect shuffle of the registers, log2 of
-/// their number times.
-template <class R, int Rounds = log2_lanes<R>>
+/// Within each 128-bit block, lane i of register j changes places with lane j of register i.
+template <class R>
+HWY_INLINE void transpose_in_blocks(Vector<R> (&v)[lanes<R>]) {
+  const Tag<R> d;
+  if constexpr (sizeof(R) == 8) {
+    PAPILLON_UNROLL
+    for (int i = 0; i < lanes<R>; i += 2) {
+      const auto low = hn::InterleaveLower(d, v[i], v[i + 1]);
+      v[i + 1] = hn::InterleaveUpper(d, v[i], v[i + 1]);
+      v[i] = low;
+    }
+  } else {
+    const hn::Repartition<double, Tag<R>> pairs;
+    PAPILLON_UNROLL
+    for (int i = 0; i < lanes<R>; i += 4) {
+      const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v[i], v[i + 1]));
+      const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[i], v[i + 1]));
+      const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v[i + 2], v[i + 3]));
+      const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[i + 2], v[i + 3]));
+      v[i] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+      v[i + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+      v[i + 2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+      v[i + 3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+    }
+  }
+}
+
+/// Lane i of register j changes places with lane j of register i.
+template <class R>
 HWY_INLINE void transpose(Vector<R> (&v)[lanes<R>]) {
-  if constexpr (Rounds > 0) {
+  constexpr int block = 16 / sizeof(R);
+  constexpr int blocks = lanes<R> / block;
+  static_assert(blocks <= 4);
+  const Tag<R> d;
+  transpose_in_blocks<R>(v);
+  if constexpr (blocks == 4) {
+    PAPILLON_UNROLL
+    for (int i = 0; i < lanes<R> / 2; ++i) {
+      Vector<R>& a = v[i / block * 2 * block + i % block];
+      Vector<R>& b = v[i / block * 2 * block + i % block + block];
+      const auto even = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+      b = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+      a = even;
+    }
+  }
+  if constexpr (blocks >= 2) {
     constexpr int half = lanes<R> / 2;
-    const Tag<R> d;
-    Vector<R> shuffled[lanes<R>];
     PAPILLON_UNROLL
     for (int i = 0; i < half; ++i) {
-      shuffled[2 * i] = hn::InterleaveWholeLower(d, v[i], v[i + half]);
-      shuffled[2 * i + 1] = hn::InterleaveWholeUpper(d, v[i], v[i + half]);
+      const auto lower = hn::ConcatLowerLower(d, v[i + half], v[i]);
+      v[i + half] = hn::ConcatUpperUpper(d, v[i + half], v[i]);
+      v[i] = lower;
     }
-    PAPILLON_UNROLL
-    for (int i = 0; i < lanes<R>; ++i) v[i] = shuffled[i];
-    transpose<R, Rounds - 1>(v);
   }
 }
 
@@ -185,13 +222,21 @@ HWY_INLINE bool visit_small_factors(std::int64_t extent, int count, const Body& 
       return with.template operator()<4, 1>();
     case 4 * 8 + 2:
       return with.template operator()<4, 2>();
+    case 5 * 8 + 1:
+      return with.template operator()<5, 1>();
+    case 6 * 8 + 1:
+      return with.template operator()<6, 1>();
+    case 7 * 8 + 1:
+      return with.template operator()<7, 1>();
+    case 8 * 8 + 1:
+      return with.template operator()<8, 1>();
     default:
       return false;
   }
 }
 /// Most neighbouring factors of an extent that fit registers; 0: none.
 constexpr int most_in_registers(std::int64_t extent) {
-  if (extent < 2 || extent > 4) return 0;
+  if (extent < 2 || extent > 8) return 0;
   int count = 0;
   while (power(static_cast<int>(extent), count + 1) <= block_registers) ++count;
   return count;
