@@ -218,7 +218,10 @@ bool takes_columns_first(const ButterflyProblem& problem, const ButterflyPass& p
   for (int i = 0; i < pass.count; ++i)
     if (problem.factors[static_cast<std::size_t>(pass.first + i)].batch_stride != 0) return false;
   const Dimension& column = problem.fold.outer[problem.fold.outer_rank - 1];
-  return pass.inner == 1 || std::llabs(column.x_stride) < std::llabs(problem.fold.axis.x_stride);
+  const bool near = std::llabs(column.x_stride) < std::llabs(problem.fold.axis.x_stride);
+  // Columns fill the lanes that a few neighbouring points would leave empty.
+  constexpr std::int64_t few = 16;
+  return pass.inner == 1 || near || (pass.inner < few && problem.fold.outer_count() >= few);
 }
 
 ButterflyCost cost_of(const ButterflyProblem& problem, const ButterflyPlan& plan) {
