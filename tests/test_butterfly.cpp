@@ -50,7 +50,7 @@ TEST_CASE_TEMPLATE("butterfly: products of several passes", T, PAPILLON_PRODUCT_
     rows.options.scale = 0.3;
     rows.draw(1);
     rows.check_long(rows.run(space));
-    auto columns = butterfly_stages<T>({2, 1 << 13, 5}, 1, 13);
+    auto columns = butterfly_stages<T>({2, 1 << 14, 5}, 1, 14);
     columns.options.batch_axis = 2;
     columns.draw(2);
     columns.check_long(columns.run(space, Memory::column_major, Memory::padded));
@@ -70,7 +70,7 @@ TEST_CASE_TEMPLATE("butterfly: products of several passes", T, PAPILLON_PRODUCT_
 TEST_CASE_TEMPLATE("butterfly: in place, permutations and workspaces change no bit", T,
                    PAPILLON_PRODUCT_SCALARS) {
   std::mt19937 random(3);
-  auto problem = butterfly_stages<T>({7, 1 << 13}, -1, 13);
+  auto problem = butterfly_stages<T>({7, 1 << 14}, -1, 14);
   problem.draw(3);
   const auto plain = problem.run(Kokkos::DefaultHostExecutionSpace{});
   for_each_space([&](const auto& space) {
@@ -79,7 +79,7 @@ TEST_CASE_TEMPLATE("butterfly: in place, permutations and workspaces change no b
     check_same(problem.run_in_place(space), plain);
     for (const bool adjoint : {false, true}) {
       auto permuted = problem;
-      permuted.permutation = shuffled(1 << 13, random);
+      permuted.permutation = shuffled(1 << 14, random);
       permuted.options.adjoint = adjoint;
       check_same(permuted.run_in_place(space), permuted.run(space));
       // One pass, several lines: in place the permutation takes a pass of its own.
@@ -387,9 +387,9 @@ TEST_CASE("butterfly: explained in words") {
     INFO(text);
     for (const char* part :
          {"16384 x 16384 matrix as 14 factors, float32, 3 columns, on cpu\n",
-          "pass 1 of 2: 4 x 1 lines of 4096 -> 4096 points a column\n  factors[13] of pattern (8192, 2, 2, "
+          "pass 1 of 2: 2 x 1 lines of 8192 -> 8192 points a column\n  factors[13] of pattern (8192, 2, 2, "
           "1)\n",
-          "pass 2 of 2: 1 x 4096 lines of 4 -> 4 points a column\n  factors[1] of pattern (2, 2, 2, 4096)\n",
+          "pass 2 of 2: 1 x 8192 lines of 2 -> 2 points a column\n  factors[0] of pattern (1, 2, 2, 8192)\n",
           "multiply-adds: 1376256 (458752 a column; the dense matrix 268435456)\n",
           "bytes moved: 786432, of which 393216 between passes; values of factors: 1835008\n",
           "workspace: 196608 bytes\n"}) {

@@ -65,12 +65,12 @@ TEST_CASE_TEMPLATE("butterfly on vectors: several passes, permuted", T, PAPILLON
     std::mt19937 random(2);
     for (const bool adjoint : {false, true}) {
       for (const std::int64_t columns : {1, 21}) {
-        auto rows = butterfly_stages<T>({columns, 1 << 13}, -1, 13);
-        rows.permutation = shuffled(1 << 13, random);
+        auto rows = butterfly_stages<T>({columns, 1 << 14}, -1, 14);
+        rows.permutation = shuffled(1 << 14, random);
         rows.options.adjoint = adjoint;
         rows.draw(random());
         compare(rows);
-        auto across = butterfly_stages<T>({1 << 13, columns}, 0, 13);
+        auto across = butterfly_stages<T>({1 << 14, columns}, 0, 14);
         across.draw(random());
         compare(across);
         auto whole = butterfly_stages<T>({columns, 256}, -1, 8);  // one line is the whole column

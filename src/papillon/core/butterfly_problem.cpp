@@ -192,7 +192,11 @@ ButterflyPlan plan_butterfly(const ButterflyProblem& problem, std::int64_t tile_
 
 ButterflyPlan plan_butterfly(const ButterflyProblem& problem, Architecture architecture) {
   const TileLimits limits = tile_limits(architecture);
-  return plan_butterfly(problem, limits.points(problem.scalar, limits.lines));
+  if (architecture != Architecture::cpu)
+    return plan_butterfly(problem, limits.points(problem.scalar, limits.lines));
+  // A vector of lines is 64 bytes of each part, and most blocks are small and applied where they lie.
+  constexpr std::int64_t vector_bytes = 64;
+  return plan_butterfly(problem, limits.bytes / vector_bytes / (is_complex(problem.scalar) ? 2 : 1));
 }
 
 TileFactor tile_factor(const ButterflyFactor& factor, const TileShape& shape) {

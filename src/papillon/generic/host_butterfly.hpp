@@ -38,11 +38,18 @@ class HostButterfly {
  private:
   static constexpr int parts = is_complex_sum<C> ? 2 : 1;
 
+  /// The lines of a tile: those missing in a last one repeat its first.
+  struct Lines;
+  void locate(std::int64_t tile, Lines& lines) const;
+  void read(const Lines& lines, R* tile, R* other) const;
+  void write(const Lines& lines, R* tile, R* other) const;
   void run(std::int64_t tile) const;
 
   ButterflyTilePass pass_;
   std::int64_t line_count_;
-  std::int64_t points_;  ///< of a tile at most
+  std::int64_t points_;       ///< of a tile at most
+  std::int64_t stretch_ = 1;  ///< lines that share all indices but one; tiles do not cross its end
+  std::int64_t stretch_tiles_ = 1;
   std::int64_t tiles_ = 0;
   int lines_ = 1;  ///< of a tile
   bool worth_sharing_ = false;

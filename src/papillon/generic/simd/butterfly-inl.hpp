@@ -86,30 +86,29 @@ HWY_INLINE bool side_by_side(const std::int64_t* offsets, int lines) {
   return true;
 }
 
-template <class E, int V>
-HWY_NOINLINE void load_lines(const E* from, const std::int64_t* offsets, std::int64_t stride,
-                             std::int64_t points, Real<E>* tile) {
+template <class E>
+void load_lines(const E* from, const std::int64_t* offsets, int lines, std::int64_t stride,
+                std::int64_t points, Real<E>* tile) {
   using R = Real<E>;
   constexpr int l = lanes<R>;
-  constexpr int row = V * l * parts_of<E>;
-  if (side_by_side(offsets, V * l)) {
+  const std::int64_t row = std::int64_t{lines} * parts_of<E>;
+  if (side_by_side(offsets, lines)) {
     for (std::int64_t p = 0; p < points; ++p)
-      for (int v = 0; v < V; ++v) {
-        const Lanes<E> elements = load_elements(from + offsets[0] + p * stride + v * l, l);
-        store(elements.re, tile + p * row + v * l);
-        if constexpr (is_pair<E>) store(elements.im, tile + p * row + (V + v) * l);
+      for (int v = 0; v < lines; v += l) {
+        const Lanes<E> elements = load_elements(from + offsets[0] + p * stride + v, l);
+        store(elements.re, tile + p * row + v);
+        if constexpr (is_pair<E>) store(elements.im, tile + p * row + lines + v);
       }
     return;
   }
   if (stride == 1) {
     for (std::int64_t p = 0; p < points; p += l) {
       const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
-      for (int v = 0; v < V; ++v) {
+      for (int v = 0; v < lines; v += l) {
         Vector<R> re[l], im[l];
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
-          const Lanes<E> elements =
-              load_elements(from + offsets[v * l + i] + p, static_cast<std::size_t>(some));
+          const Lanes<E> elements = load_elements(from + offsets[v + i] + p, static_cast<std::size_t>(some));
           re[i] = elements.re;
           if constexpr (is_pair<E>) im[i] = elements.im;
         }
@@ -118,63 +117,63 @@ HWY_NOINLINE void load_lines(const E* from, const std::int64_t* offsets, std::in
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
           if (i >= some) break;
-          store(re[i], tile + (p + i) * row + v * l);
-          if constexpr (is_pair<E>) store(im[i], tile + (p + i) * row + (V + v) * l);
+          store(re[i], tile + (p + i) * row + v);
+          if constexpr (is_pair<E>) store(im[i], tile + (p + i) * row + lines + v);
         }
       }
     }
     return;
   }
   for (std::int64_t p = 0; p < points; ++p)
-    for (int i = 0; i < V * l; ++i) {
+    for (int i = 0; i < lines; ++i) {
       const E& element = from[offsets[i] + p * stride];
       if constexpr (is_pair<E>) {
         tile[p * row + i] = element.real();
-        tile[p * row + V * l + i] = element.imag();
+        tile[p * row + lines + i] = element.imag();
       } else {
         tile[p * row + i] = static_cast<R>(element);
       }
     }
 }
 
-template <class E, int V>
-HWY_NOINLINE void store_lines(const Real<E>* tile, Real<E> scale, E* to, const std::int64_t* offsets,
-                              int count, std::int64_t stride, std::int64_t points) {
+template <class E>
+void store_lines(const Real<E>* tile, Real<E> scale, E* to, const std::int64_t* offsets, int count, int lines,
+                 std::int64_t stride, std::int64_t points) {
   using R = Real<E>;
   constexpr int l = lanes<R>;
-  constexpr int row = V * l * parts_of<E>;
+  const std::int64_t row = std::int64_t{lines} * parts_of<E>;
   const auto factor = hn::Set(Tag<R>(), scale);
-  if (count == V * l && side_by_side(offsets, count)) {
+  if (count == lines && side_by_side(offsets, count)) {
     for (std::int64_t p = 0; p < points; ++p)
-      for (int v = 0; v < V; ++v) {
+      for (int v = 0; v < lines; v += l) {
         Lanes<E> elements;
-        elements.re = hn::Mul(load(tile + p * row + v * l), factor);
-        if constexpr (is_pair<E>) elements.im = hn::Mul(load(tile + p * row + (V + v) * l), factor);
-        store_elements(elements, to + offsets[0] + p * stride + v * l, l);
+        elements.re = hn::Mul(load(tile + p * row + v), factor);
+        if constexpr (is_pair<E>) elements.im = hn::Mul(load(tile + p * row + lines + v), factor);
+        store_elements(elements, to + offsets[0] + p * stride + v, l);
       }
     return;
   }
   if (stride == 1) {
     for (std::int64_t p = 0; p < points; p += l) {
       const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
-      for (int v = 0; v < V; ++v) {
-        if (v * l >= count) break;
+      for (int v = 0; v < lines; v += l) {
+        if (v >= count) break;
         Vector<R> re[l], im[l];
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
           const std::int64_t point = p + std::min(i, some - 1);
-          re[i] = hn::Mul(load(tile + point * row + v * l), factor);
-          if constexpr (is_pair<E>) im[i] = hn::Mul(load(tile + point * row + (V + v) * l), factor);
+          re[i] = hn::Mul(load(tile + point * row + v), factor);
+          if constexpr (is_pair<E>) im[i] = hn::Mul(load(tile + point * row + lines + v), factor);
         }
         transpose<R>(re);
         if constexpr (is_pair<E>) transpose<R>(im);
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
-          if (v * l + i >= count) break;
+          if (v + i >= count) break;
           Lanes<E> elements;
           elements.re = re[i];
           if constexpr (is_pair<E>) elements.im = im[i];
-          store_elements(elements, to + offsets[v * l + i] + p, static_cast<std::size_t>(some));
+          store_elements(elements, to + offsets[v + i] + p, static_cast<std::size_t>(some));
         }
       }
     }
@@ -184,21 +183,14 @@ HWY_NOINLINE void store_lines(const Real<E>* tile, Real<E> scale, E* to, const s
     for (int i = 0; i < count; ++i) {
       E& element = to[offsets[i] + p * stride];
       if constexpr (is_pair<E>) {
-        element = E(tile[p * row + i] * scale, tile[p * row + V * l + i] * scale);
+        element = E(tile[p * row + i] * scale, tile[p * row + lines + i] * scale);
       } else {
         element = static_cast<E>(tile[p * row + i] * scale);
       }
     }
 }
 
-/// How the values of a factor lie for the lines of a tile.
-enum class Entries : std::uint8_t {
-  shared,        ///< one for all lines
-  side_by_side,  ///< neighbours
-  apart,         ///< anywhere
-};
-
-/// Reads the values of a vector of lines.
+/// Reads the values of the vector of lines from line v on.
 template <class E, Entries M>
 struct EntryReader {
   const std::int64_t* offsets;
@@ -217,12 +209,12 @@ struct EntryReader {
         result.re = hn::Set(d, static_cast<R>(*entry));
       }
     } else if constexpr (M == Entries::side_by_side) {
-      result = load_elements(entry + v * l, l);
+      result = load_elements(entry + v, l);
     } else {
       alignas(64) R re[l];
       alignas(64) R im[l];
       for (int i = 0; i < l; ++i) {
-        const E& element = entry[offsets[v * l + i]];
+        const E& element = entry[offsets[v + i]];
         if constexpr (is_pair<E>) {
           re[i] = element.real();
           im[i] = element.imag();
@@ -256,33 +248,32 @@ HWY_INLINE void accumulate(const Lanes<E>& w, const Lanes<E>& x, Lanes<E>& sum) 
   }
 }
 
-template <class E, int V>
-HWY_INLINE Lanes<E> load_row(const Real<E>* row, int v) {
-  constexpr int l = lanes<Real<E>>;
+/// The vector from line v on of a row of `lines` lines.
+template <class E>
+HWY_INLINE Lanes<E> load_row(const Real<E>* row, [[maybe_unused]] int lines, int v) {
   Lanes<E> x;
-  x.re = load(row + v * l);
-  if constexpr (is_pair<E>) x.im = load(row + (V + v) * l);
+  x.re = load(row + v);
+  if constexpr (is_pair<E>) x.im = load(row + lines + v);
   return x;
 }
-template <class E, int V>
-HWY_INLINE void store_row(const Lanes<E>& x, Real<E>* row, int v) {
-  constexpr int l = lanes<Real<E>>;
-  store(x.re, row + v * l);
-  if constexpr (is_pair<E>) store(x.im, row + (V + v) * l);
+template <class E>
+HWY_INLINE void store_row(const Lanes<E>& x, Real<E>* row, [[maybe_unused]] int lines, int v) {
+  store(x.re, row + v);
+  if constexpr (is_pair<E>) store(x.im, row + lines + v);
 }
 
 /// Blocks N × N, where they lie.
-template <class E, int V, Entries M, int N>
+template <class E, Entries M, int N>
 HWY_NOINLINE void small_blocks(const detail::TileFactor& f, const E* data, const EntryReader<E, M>& read,
-                               Real<E>* tile) {
-  constexpr std::int64_t row = V * lanes<Real<E>> * parts_of<E>;
+                               int lines, Real<E>* tile) {
+  const std::int64_t row = std::int64_t{lines} * parts_of<E>;
   const std::int64_t step = f.repeats * row;
   for (std::int64_t i = 0; i < f.blocks; ++i)
     for (std::int64_t j = 0; j < f.repeats; ++j) {
       const E* entries = data + i * f.block_stride + j * f.repeat_stride;
       Real<E>* rows = tile + (i * N * f.repeats + j) * row;
       Lanes<E> w[N * N];
-      if constexpr (M == Entries::shared) {  // read once for all vectors of a row
+      if constexpr (M == Entries::shared) {  // read once for all lines
         PAPILLON_UNROLL
         for (int p = 0; p < N; ++p) {
           PAPILLON_UNROLL
@@ -290,11 +281,10 @@ HWY_NOINLINE void small_blocks(const detail::TileFactor& f, const E* data, const
             w[p * N + q] = read(entries + p * f.row_stride + q * f.column_stride, 0);
         }
       }
-      PAPILLON_UNROLL
-      for (int v = 0; v < V; ++v) {
+      for (int v = 0; v < lines; v += lanes<Real<E>>) {
         Lanes<E> x[N];
         PAPILLON_UNROLL
-        for (int q = 0; q < N; ++q) x[q] = load_row<E, V>(rows + q * step, v);
+        for (int q = 0; q < N; ++q) x[q] = load_row<E>(rows + q * step, lines, v);
         PAPILLON_UNROLL
         for (int p = 0; p < N; ++p) {
           Lanes<E> sum;
@@ -308,17 +298,19 @@ HWY_NOINLINE void small_blocks(const detail::TileFactor& f, const E* data, const
               accumulate<false>(w[p * N + q], x[q], sum);
             }
           }
-          store_row<E, V>(sum, rows + p * step, v);
+          store_row<E>(sum, rows + p * step, lines, v);
         }
       }
     }
 }
 
-/// `P` rows of each block from `first` on, for block number i.
+/// `P` rows of each block from `first` on, for block number i and the V vectors of lines from line `line` on.
 template <class E, int V, Entries M, int P>
-HWY_NOINLINE void block_rows(const detail::TileFactor& f, const E* data, const EntryReader<E, M>& read,
-                             std::int64_t i, std::int64_t first, const Real<E>* from, Real<E>* to) {
-  constexpr std::int64_t row = V * lanes<Real<E>> * parts_of<E>;
+HWY_INLINE void block_rows(const detail::TileFactor& f, const E* data, const EntryReader<E, M>& read,
+                           std::int64_t i, std::int64_t first, int lines, int line, const Real<E>* from,
+                           Real<E>* to) {
+  constexpr int l = lanes<Real<E>>;
+  const std::int64_t row = std::int64_t{lines} * parts_of<E>;
   const std::int64_t step = f.repeats * row;
   for (std::int64_t j = 0; j < f.repeats; ++j) {
     const E* entries = data + i * f.block_stride + first * f.row_stride + j * f.repeat_stride;
@@ -327,12 +319,13 @@ HWY_NOINLINE void block_rows(const detail::TileFactor& f, const E* data, const E
     const auto add = [&](auto start) HWY_ATTR {
       Lanes<E> x[V];
       PAPILLON_UNROLL
-      for (int v = 0; v < V; ++v) x[v] = load_row<E, V>(x_row, v);
+      for (int v = 0; v < V; ++v) x[v] = load_row<E>(x_row, lines, line + v * l);
       PAPILLON_UNROLL
       for (int p = 0; p < P; ++p) {
         PAPILLON_UNROLL
         for (int v = 0; v < V; ++v)
-          accumulate<decltype(start)::value>(read(entries + p * f.row_stride, v), x[v], sums[p * V + v]);
+          accumulate<decltype(start)::value>(read(entries + p * f.row_stride, line + v * l), x[v],
+                                             sums[p * V + v]);
       }
     };
     add(std::true_type{});
@@ -345,92 +338,87 @@ HWY_NOINLINE void block_rows(const detail::TileFactor& f, const E* data, const E
     for (int p = 0; p < P; ++p) {
       PAPILLON_UNROLL
       for (int v = 0; v < V; ++v)
-        store_row<E, V>(sums[p * V + v], to + ((i * f.rows + first + p) * f.repeats + j) * row, v);
+        store_row<E>(sums[p * V + v], to + ((i * f.rows + first + p) * f.repeats + j) * row, lines,
+                     line + v * l);
     }
   }
 }
 
+/// The same for all lines.
+template <class E, Entries M, int P>
+HWY_NOINLINE void line_blocks(const detail::TileFactor& f, const E* data, const EntryReader<E, M>& read,
+                              std::int64_t i, std::int64_t first, int lines, const Real<E>* from,
+                              Real<E>* to) {
+  constexpr int l = lanes<Real<E>>;
+  int line = 0;
+  for (; line + 2 * l <= lines; line += 2 * l)
+    block_rows<E, 2, M, P>(f, data, read, i, first, lines, line, from, to);
+  if (line < lines) block_rows<E, 1, M, P>(f, data, read, i, first, lines, line, from, to);
+}
+
+/// Bytes of values that copies of a block side by side go through while they lie in the nearest cache.
+inline constexpr std::int64_t near_value_bytes = std::int64_t{24} << 10;
+
 /// Any blocks, as many rows at a time as there are registers for.
-template <class E, int V, Entries M>
+template <class E, Entries M>
 HWY_INLINE void any_blocks(const detail::TileFactor& f, const E* data, const EntryReader<E, M>& read,
-                           const Real<E>* from, Real<E>* to) {
-  constexpr int most = std::max(1, block_registers / (V * parts_of<E>));
-  constexpr std::int64_t row = V * lanes<Real<E>> * parts_of<E>;
+                           int lines, const Real<E>* from, Real<E>* to) {
+  constexpr int most = std::max(4, block_registers / (2 * parts_of<E>));
   if (f.columns == 0) {
-    std::fill_n(to, f.blocks * f.rows * f.repeats * row, Real<E>{});
+    std::fill_n(to, f.blocks * f.rows * f.repeats * lines * parts_of<E>, Real<E>{});
     return;
   }
+  const bool many = f.repeats == 1 || most * f.columns * cache_line_bytes <= near_value_bytes;
   for (std::int64_t i = 0; i < f.blocks; ++i) {
     std::int64_t p = 0;
-    for (; p + most <= f.rows; p += most) block_rows<E, V, M, most>(f, data, read, i, p, from, to);
-    for (; p < f.rows; ++p) block_rows<E, V, M, 1>(f, data, read, i, p, from, to);
+    if (many) {
+      for (; p + most <= f.rows; p += most) line_blocks<E, M, most>(f, data, read, i, p, lines, from, to);
+    }
+    for (; p + 4 <= f.rows; p += 4) line_blocks<E, M, 4>(f, data, read, i, p, lines, from, to);
+    for (; p < f.rows; ++p) line_blocks<E, M, 1>(f, data, read, i, p, lines, from, to);
   }
 }
 
-template <class E, int V, Entries M>
-HWY_INLINE bool apply_entries(const detail::TileFactor& f, const std::int64_t* offsets, Real<E>* tile,
-                              Real<E>* other) {
+template <class E, Entries M>
+HWY_INLINE bool apply_entries(const detail::TileFactor& f, const std::int64_t* offsets, int lines,
+                              Real<E>* tile, Real<E>* other) {
   const EntryReader<E, M> read{offsets, f.conjugate};
   const E* data = static_cast<const E*>(f.data) + (M == Entries::apart ? 0 : offsets[0]);
   if (f.rows == f.columns) {
     switch (f.rows) {
       case 2:
-        small_blocks<E, V, M, 2>(f, data, read, tile);
+        small_blocks<E, M, 2>(f, data, read, lines, tile);
         return false;
       case 3:
-        small_blocks<E, V, M, 3>(f, data, read, tile);
+        small_blocks<E, M, 3>(f, data, read, lines, tile);
         return false;
       case 4:
-        small_blocks<E, V, M, 4>(f, data, read, tile);
+        small_blocks<E, M, 4>(f, data, read, lines, tile);
         return false;
       default:
         break;
     }
   }
-  any_blocks<E, V, M>(f, data, read, tile, other);
+  any_blocks<E, M>(f, data, read, lines, tile, other);
   return true;
 }
 
-template <class E, int V>
-bool apply_factor(const detail::TileFactor& f, const std::int64_t* offsets, Real<E>* tile, Real<E>* other) {
-  constexpr int lines = V * lanes<Real<E>>;
-  if (std::all_of(offsets, offsets + lines, [&](std::int64_t offset) { return offset == offsets[0]; }))
-    return apply_entries<E, V, Entries::shared>(f, offsets, tile, other);
-  if (side_by_side(offsets, lines))
-    return apply_entries<E, V, Entries::side_by_side>(f, offsets, tile, other);
-  return apply_entries<E, V, Entries::apart>(f, offsets, tile, other);
-}
-
-/// Bytes of a tile that leave room for the factors in a core's second-level cache of 1 MiB.
-inline constexpr std::int64_t wide_tile_bytes = std::int64_t{256} << 10;
-
-/// Two vectors of lines where a tile of them stays small: values are then read once for both.
 template <class E>
-int lines_of_tile(std::int64_t points, std::int64_t line_count) {
-  constexpr int l = lanes<Real<E>>;
-  const bool two =
-      line_count > l &&
-      points * 2 * l * parts_of<E> * static_cast<std::int64_t>(sizeof(Real<E>)) <= wide_tile_bytes;
-  return two ? 2 * l : l;
+bool apply_factor(const detail::TileFactor& f, Entries entries, const std::int64_t* offsets, int lines,
+                  Real<E>* tile, Real<E>* other) {
+  switch (entries) {
+    case Entries::shared:
+      return apply_entries<E, Entries::shared>(f, offsets, lines, tile, other);
+    case Entries::side_by_side:
+      return apply_entries<E, Entries::side_by_side>(f, offsets, lines, tile, other);
+    default:
+      return apply_entries<E, Entries::apart>(f, offsets, lines, tile, other);
+  }
 }
 
 template <class E>
-void load_tile(const E* from, const std::int64_t* offsets, int lines, std::int64_t stride,
-               std::int64_t points, Real<E>* tile) {
-  if (lines == lanes<Real<E>>) return load_lines<E, 1>(from, offsets, stride, points, tile);
-  load_lines<E, 2>(from, offsets, stride, points, tile);
-}
-template <class E>
-void store_tile(const Real<E>* tile, Real<E> scale, E* to, const std::int64_t* offsets, int count, int lines,
-                std::int64_t stride, std::int64_t points) {
-  if (lines == lanes<Real<E>>) return store_lines<E, 1>(tile, scale, to, offsets, count, stride, points);
-  store_lines<E, 2>(tile, scale, to, offsets, count, stride, points);
-}
-template <class E>
-bool apply_to_tile(const detail::TileFactor& factor, const std::int64_t* offsets, int lines, Real<E>* tile,
-                   Real<E>* other) {
-  if (lines == lanes<Real<E>>) return apply_factor<E, 1>(factor, offsets, tile, other);
-  return apply_factor<E, 2>(factor, offsets, tile, other);
+int vector_lines() {
+  return lanes<Real<E>>;
 }
 
 }  // namespace papillon::simd::HWY_NAMESPACE

@@ -26,29 +26,36 @@ struct RealSum<std::complex<R>> {
 };
 
 /// Lines of a tile at most.
-inline constexpr int most_tile_lines = 32;
+inline constexpr int most_tile_lines = 256;
+
+/// How the values of a factor lie for the lines of a tile.
+enum class Entries : std::uint8_t {
+  shared,        ///< one for all lines
+  side_by_side,  ///< neighbours
+  apart,         ///< anywhere
+};
 
 /// Tiles of elements E (float, double, half, bfloat16, std::complex<float>, std::complex<double>). Row p of a
 /// tile holds point p of `lines` lines as real numbers R, of complex ones first the real parts, then the
-/// imaginary ones. `lines` is what `lines_of_tile` says; offsets, one a line, count elements, and of a tile
-/// with fewer lines than that those missing repeat the first.
+/// imaginary ones. `lines` is a multiple of `vector_lines`; offsets, one a line, count elements, and of a
+/// tile with fewer lines than that those missing repeat the first.
 template <class E>
 struct ButterflyKernels {
   using R = typename RealSum<E>::type;
   static constexpr int parts = RealSum<E>::complex ? 2 : 1;
 
-  /// Lines of a tile of `points` points: whole vectors.
-  static int lines_of_tile(std::int64_t points, std::int64_t line_count);
+  /// Lines that fill a vector.
+  static int vector_lines();
   /// Reads point p of line l at from[offsets[l] + p * stride].
   static void load(const E* from, const std::int64_t* offsets, int lines, std::int64_t stride,
                    std::int64_t points, R* tile);
   /// Writes the first `count` lines, times the scale.
   static void store(const R* tile, R scale, E* to, const std::int64_t* offsets, int count, int lines,
                     std::int64_t stride, std::int64_t points);
-  /// Applies a factor with values of type E, those of line l starting at offsets[l]. True: the result is in
-  /// `other`; false: in `tile`.
-  static bool apply(const detail::TileFactor& factor, const std::int64_t* offsets, int lines, R* tile,
-                    R* other);
+  /// Applies a factor with values of type E, those of line l starting at offsets[l]; only offsets[0] is
+  /// looked at unless they are `apart`. True: the result is in `other`; false: in `tile`.
+  static bool apply(const detail::TileFactor& factor, Entries entries, const std::int64_t* offsets, int lines,
+                    R* tile, R* other);
 };
 
 }  // namespace papillon::simd
