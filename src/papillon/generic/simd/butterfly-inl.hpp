@@ -102,13 +102,17 @@ void load_lines(const E* from, const std::int64_t* offsets, int lines, std::int6
     return;
   }
   if (stride == 1) {
-    for (std::int64_t p = 0; p < points; p += l) {
-      const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
-      for (int v = 0; v < lines; v += l) {
+    // Many rows at once are more streams than the processor follows.
+    constexpr std::int64_t ahead = 4 * cache_line_bytes / static_cast<std::int64_t>(sizeof(E));
+    for (int v = 0; v < lines; v += l) {
+      for (std::int64_t p = 0; p < points; p += l) {
+        const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
         Vector<R> re[l], im[l];
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
-          const Lanes<E> elements = load_elements(from + offsets[v + i] + p, static_cast<std::size_t>(some));
+          const E* const place = from + offsets[v + i] + p;
+          const Lanes<E> elements = load_elements(place, static_cast<std::size_t>(some));
+          __builtin_prefetch(place + ahead);
           re[i] = elements.re;
           if constexpr (is_pair<E>) im[i] = elements.im;
         }
@@ -154,10 +158,9 @@ void store_lines(const Real<E>* tile, Real<E> scale, E* to, const std::int64_t* 
     return;
   }
   if (stride == 1) {
-    for (std::int64_t p = 0; p < points; p += l) {
-      const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
-      for (int v = 0; v < lines; v += l) {
-        if (v >= count) break;
+    for (int v = 0; v < count; v += l) {
+      for (std::int64_t p = 0; p < points; p += l) {
+        const auto some = static_cast<int>(std::min<std::int64_t>(points - p, l));
         Vector<R> re[l], im[l];
         PAPILLON_UNROLL
         for (int i = 0; i < l; ++i) {
