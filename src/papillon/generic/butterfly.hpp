@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -45,8 +46,10 @@ void run_butterfly_pass(const ExecutionSpace& space, const detail::ButterflyProb
   const detail::ButterflyPass& pass = plan[place.index];
   ButterflyTilePass tile;
   tile.count = pass.count;
-  for (int f = 0; f < pass.count; ++f)
-    tile.factors[f] = detail::tile_factor(problem.factors[static_cast<std::size_t>(pass.first + f)], pass);
+  for (int f = 0; f < pass.count; ++f) {
+    const std::size_t number = static_cast<std::size_t>(pass.first) + static_cast<std::size_t>(f);
+    tile.factors[f] = detail::tile_factor(problem.factors[number], pass);
+  }
   connect<S>(tile, pass, problem, place, buffers, workspace);
   tile.columns_first = takes_columns_first(problem, pass);
   if (!problem.permutes_result && place.reads_array()) tile.source.permutation = problem.permutation;
