@@ -15,59 +15,6 @@ using papillon::ButterflyOptions;
 
 #define PAPILLON_PRODUCT_SCALARS PAPILLON_REAL_SCALARS, std::complex<float>, std::complex<double>
 
-std::vector<std::int64_t> shuffled(std::int64_t n, std::mt19937& random) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order;
-}
-
-template <class T>
-ButterflyCase<T> random_case(std::mt19937& random) {
-  const auto pick = [&](std::int64_t least, std::int64_t most) {
-    return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
-  };
-  const auto divisor = [&](std::int64_t n) {
-    std::int64_t result = 0;
-    do result = pick(1, n);
-    while (n % result != 0);
-    return result;
-  };
-  ButterflyCase<T> problem;
-  // From the first factor on: the columns of one are the rows a·b·d of the next.
-  std::int64_t rows = pick(1, 36);
-  for (std::int64_t k = pick(1, 5); k > 0; --k) {
-    const std::int64_t b = divisor(rows), a = divisor(rows / b), d = rows / b / a;
-    const std::int64_t c = pick(1, std::max<std::int64_t>(1, std::min<std::int64_t>(6, 40 / (a * d))));
-    problem.factors.push_back({a, b, c, d, pick(0, 2) == 0, pick(0, 2) == 0, pick(0, 1) == 0});
-    rows = a * c * d;
-  }
-  problem.options.adjoint = pick(0, 1) == 1;
-  problem.options.scale = pick(0, 1) == 0 ? 1.0 : -0.3;
-  if (pick(0, 2) == 0) problem.permutation = shuffled(problem.columns(), random);
-  const auto rank = static_cast<int>(pick(1, 4));
-  problem.axis = static_cast<int>(pick(-rank, rank - 1));
-  problem.shape.assign(static_cast<std::size_t>(rank), 1);
-  for (auto& extent : problem.shape) extent = pick(1, 5);
-  problem.shape[problem.mode().position(problem.axis)] = problem.source_length();
-  if (rank > 1 && pick(0, 1) == 1) {
-    problem.options.batch_axis =
-        (static_cast<int>(problem.mode().position(problem.axis)) + static_cast<int>(pick(1, rank - 1))) %
-        rank;
-  }
-  problem.draw(random());
-  return problem;
-}
-
-/// log2_n factors of 2 × 2 blocks with values of their own, as a fast transform has them.
-template <class T>
-ButterflyCase<T> stages(Shape shape, int axis, int log2_n) {
-  ButterflyCase<T> problem{std::move(shape), axis, {}};
-  for (int s = log2_n; s-- > 0;)
-    problem.factors.push_back({std::int64_t{1} << (log2_n - 1 - s), 2, 2, std::int64_t{1} << s});
-  return problem;
-}
-
 std::string refusal(const std::vector<ButterflyFactor>& factors, const papillon::ConstTensorDescriptor& x,
                     const papillon::TensorDescriptor& y, const ButterflyOptions& options = {}) {
   try {
@@ -86,7 +33,7 @@ TEST_CASE_TEMPLATE("butterfly: patterns, adjoints, permutations, layouts at rand
     std::mt19937 random(12);
     for (int round = 0; round < 200; ++round) {
       CAPTURE(round);
-      const auto problem = random_case<T>(random);
+      const auto problem = random_butterfly<T>(random);
       const auto memory = [&] { return all_memories[random() % std::size(all_memories)]; };
       const Memory x_memory = memory(), y_memory = memory(), factor_memory = memory();
       const auto y = problem.run(space, x_memory, y_memory, factor_memory);
@@ -99,11 +46,11 @@ TEST_CASE_TEMPLATE("butterfly: patterns, adjoints, permutations, layouts at rand
 
 TEST_CASE_TEMPLATE("butterfly: products of several passes", T, PAPILLON_PRODUCT_SCALARS) {
   for_each_space([](const auto& space) {
-    auto rows = stages<T>({3, 1 << 14}, -1, 14);
+    auto rows = butterfly_stages<T>({3, 1 << 14}, -1, 14);
     rows.options.scale = 0.3;
     rows.draw(1);
     rows.check_long(rows.run(space));
-    auto columns = stages<T>({2, 1 << 13, 5}, 1, 13);
+    auto columns = butterfly_stages<T>({2, 1 << 14, 5}, 1, 14);
     columns.options.batch_axis = 2;
     columns.draw(2);
     columns.check_long(columns.run(space, Memory::column_major, Memory::padded));
@@ -123,7 +70,7 @@ TEST_CASE_TEMPLATE("butterfly: products of several passes", T, PAPILLON_PRODUCT_
 TEST_CASE_TEMPLATE("butterfly: in place, permutations and workspaces change no bit", T,
                    PAPILLON_PRODUCT_SCALARS) {
   std::mt19937 random(3);
-  auto problem = stages<T>({7, 1 << 13}, -1, 13);
+  auto problem = butterfly_stages<T>({7, 1 << 14}, -1, 14);
   problem.draw(3);
   const auto plain = problem.run(Kokkos::DefaultHostExecutionSpace{});
   for_each_space([&](const auto& space) {
@@ -132,7 +79,7 @@ TEST_CASE_TEMPLATE("butterfly: in place, permutations and workspaces change no b
     check_same(problem.run_in_place(space), plain);
     for (const bool adjoint : {false, true}) {
       auto permuted = problem;
-      permuted.permutation = shuffled(1 << 13, random);
+      permuted.permutation = shuffled(1 << 14, random);
       permuted.options.adjoint = adjoint;
       check_same(permuted.run_in_place(space), permuted.run(space));
       // One pass, several lines: in place the permutation takes a pass of its own.
@@ -165,7 +112,7 @@ TEST_CASE_TEMPLATE("butterfly: in place, permutations and workspaces change no b
 
 TEST_CASE_TEMPLATE("butterfly: which factors share a pass, and the columns at once, change no bit", T, float,
                    papillon::half, std::complex<double>) {
-  auto problem = stages<T>({37, 64}, -1, 6);
+  auto problem = butterfly_stages<T>({37, 64}, -1, 6);
   problem.factors.push_back({4, 16, 12, 1});
   problem.shape[1] = 48;
   problem.options.scale = 0.7;
@@ -186,7 +133,8 @@ TEST_CASE_TEMPLATE("butterfly: which factors share a pass, and the columns at on
           std::vector<std::complex<double>> workspace(2 * 64 * 37);
           papillon::generic::visit_product_scalar(call.scalar, [&]<class S>(std::type_identity<S>) {
             papillon::generic::for_each_pass(call, plan.size(), buffers, [&](const auto& place) {
-              papillon::generic::run_butterfly_pass<S>(space, call, plan, buffers, place, workspace.data());
+              papillon::generic::run_butterfly_pass<true, S>(space, call, plan, buffers, place,
+                                                             workspace.data());
             });
           });
           space.fence();
@@ -372,7 +320,7 @@ TEST_CASE("butterfly: arguments that do not fit are refused by name") {
 TEST_CASE("butterfly: plans apply every factor once, in order, to tiles that fit") {
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
-    const auto problem = random_case<float>(random);
+    const auto problem = random_butterfly<float>(random);
     std::vector<float> y(volume(problem.result_shape()));
     problem.with_factors<Kokkos::DefaultHostExecutionSpace>(Memory::row_major, [&](const auto& factors) {
       const auto call = papillon::detail::make_butterfly_problem(
@@ -408,7 +356,7 @@ TEST_CASE("butterfly: plans apply every factor once, in order, to tiles that fit
     });
   }
   // Ten stages in tiles of eight points: the independent products are the greatest common divisors.
-  const auto problem = stages<float>({1 << 10}, 0, 10);
+  const auto problem = butterfly_stages<float>({1 << 10}, 0, 10);
   auto drawn = problem;
   drawn.draw(1);
   std::vector<float> y(1 << 10);
@@ -429,7 +377,7 @@ TEST_CASE("butterfly: plans apply every factor once, in order, to tiles that fit
 }
 
 TEST_CASE("butterfly: explained in words") {
-  auto problem = stages<float>({3, 1 << 14}, -1, 14);
+  auto problem = butterfly_stages<float>({3, 1 << 14}, -1, 14);
   problem.draw(1);
   std::vector<float> y(3 << 14);
   problem.with_factors<Kokkos::DefaultHostExecutionSpace>(Memory::row_major, [&](const auto& factors) {
@@ -439,9 +387,9 @@ TEST_CASE("butterfly: explained in words") {
     INFO(text);
     for (const char* part :
          {"16384 x 16384 matrix as 14 factors, float32, 3 columns, on cpu\n",
-          "pass 1 of 2: 4 x 1 lines of 4096 -> 4096 points a column\n  factors[13] of pattern (8192, 2, 2, "
+          "pass 1 of 2: 2 x 1 lines of 8192 -> 8192 points a column\n  factors[13] of pattern (8192, 2, 2, "
           "1)\n",
-          "pass 2 of 2: 1 x 4096 lines of 4 -> 4 points a column\n  factors[1] of pattern (2, 2, 2, 4096)\n",
+          "pass 2 of 2: 1 x 8192 lines of 2 -> 2 points a column\n  factors[0] of pattern (1, 2, 2, 8192)\n",
           "multiply-adds: 1376256 (458752 a column; the dense matrix 268435456)\n",
           "bytes moved: 786432, of which 393216 between passes; values of factors: 1835008\n",
           "workspace: 196608 bytes\n"}) {

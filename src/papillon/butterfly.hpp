@@ -56,7 +56,8 @@ template <class ExecutionSpace>
 void butterfly(const ExecutionSpace& space, std::span<const ButterflyFactor> factors,
                const ConstTensorDescriptor& x, const TensorDescriptor& y,
                const ButterflyOptions& options = {}) {
-  generic::run_butterfly(space, detail::make_butterfly_problem(factors, x, y, options));
+  generic::run_butterfly<generic::is_host_space<ExecutionSpace>>(
+      space, detail::make_butterfly_problem(factors, x, y, options));
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <numeric>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "papillon/butterfly.hpp"
@@ -18,6 +22,8 @@ namespace papillon_test {
 /// matrix (the product of dense matrices) and, for long axes, factor by factor; both in long double.
 template <class T>
 struct ButterflyCase {
+  /// What runs it: what the space would, or the team kernel.
+  enum class Kernel { chosen, team };
   struct Sparse {
     std::int64_t a, b, c, d;
     bool shares_blocks = false;   ///< the same values for all i
@@ -173,11 +179,12 @@ struct ButterflyCase {
   /// Runs the product on guarded arrays laid out as asked.
   template <class Space>
   std::vector<T> run(const Space& space, Memory x_memory = Memory::row_major,
-                     Memory y_memory = Memory::row_major, Memory factor_memory = Memory::row_major) const {
+                     Memory y_memory = Memory::row_major, Memory factor_memory = Memory::row_major,
+                     Kernel kernel = Kernel::chosen) const {
     Guarded<T, Space> from(shape, x_memory, x);
     Guarded<T, Space> to(result_shape(), y_memory);
     const auto before = from.bytes();
-    call(space, from.const_descriptor(), to.descriptor(), factor_memory);
+    call(space, from.const_descriptor(), to.descriptor(), factor_memory, kernel);
     CHECK_MESSAGE(from.bytes() == before, "the input was written");
     CHECK_MESSAGE(to.surroundings_intact(), "something beside the output was written");
     return to.get();
@@ -185,7 +192,7 @@ struct ButterflyCase {
   template <class Space>
   std::vector<T> run_in_place(const Space& space) const {
     Guarded<T, Space> array(shape, Memory::row_major, x);
-    call(space, array.const_descriptor(), array.descriptor(), Memory::row_major);
+    call(space, array.const_descriptor(), array.descriptor(), Memory::row_major, Kernel::chosen);
     CHECK_MESSAGE(array.surroundings_intact(), "something beside the output was written");
     return array.get();
   }
@@ -228,17 +235,77 @@ struct ButterflyCase {
 
   template <class Space>
   void call(const Space& space, const papillon::ConstTensorDescriptor& from,
-            const papillon::TensorDescriptor& to, Memory factor_memory) const {
+            const papillon::TensorDescriptor& to, Memory factor_memory, Kernel kernel) const {
     const Kokkos::View<std::int64_t*, typename Space::memory_space> moved("permutation", permutation.size());
     Kokkos::deep_copy(moved, Kokkos::View<const std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
                                  permutation.data(), permutation.size()));
     papillon::ButterflyOptions all = options;
     all.x_permutation = {moved.data(), permutation.size()};
     with_factors<Space>(factor_memory, [&](const std::vector<papillon::ButterflyFactor>& views) {
-      papillon::butterfly(space, views, from, to, all);
+      if (kernel == Kernel::team) {
+        papillon::generic::run_butterfly<false>(
+            space, papillon::detail::make_butterfly_problem(views, from, to, all));
+      } else {
+        papillon::butterfly(space, views, from, to, all);
+      }
       space.fence();
     });
   }
 };
+
+/// 0 … n - 1 in a random order.
+inline std::vector<std::int64_t> shuffled(std::int64_t n, std::mt19937& random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+/// Patterns, sharing, adjoints, permutations, axes and batch axes at random.
+template <class T>
+ButterflyCase<T> random_butterfly(std::mt19937& random) {
+  const auto pick = [&](std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
+  };
+  const auto divisor = [&](std::int64_t n) {
+    std::int64_t result = 0;
+    do result = pick(1, n);
+    while (n % result != 0);
+    return result;
+  };
+  ButterflyCase<T> problem;
+  // From the first factor on: the columns of one are the rows a·b·d of the next.
+  std::int64_t rows = pick(1, 36);
+  for (std::int64_t k = pick(1, 5); k > 0; --k) {
+    const std::int64_t b = divisor(rows), a = divisor(rows / b), d = rows / b / a;
+    const std::int64_t c = pick(1, std::max<std::int64_t>(1, std::min<std::int64_t>(6, 40 / (a * d))));
+    problem.factors.push_back({a, b, c, d, pick(0, 2) == 0, pick(0, 2) == 0, pick(0, 1) == 0});
+    rows = a * c * d;
+  }
+  problem.options.adjoint = pick(0, 1) == 1;
+  problem.options.scale = pick(0, 1) == 0 ? 1.0 : -0.3;
+  if (pick(0, 2) == 0) problem.permutation = shuffled(problem.columns(), random);
+  const auto rank = static_cast<int>(pick(1, 4));
+  problem.axis = static_cast<int>(pick(-rank, rank - 1));
+  problem.shape.assign(static_cast<std::size_t>(rank), 1);
+  for (auto& extent : problem.shape) extent = pick(1, 5);
+  problem.shape[problem.mode().position(problem.axis)] = problem.source_length();
+  if (rank > 1 && pick(0, 1) == 1) {
+    problem.options.batch_axis =
+        (static_cast<int>(problem.mode().position(problem.axis)) + static_cast<int>(pick(1, rank - 1))) %
+        rank;
+  }
+  problem.draw(random());
+  return problem;
+}
+
+/// log2_n factors of 2 × 2 blocks with values of their own, as a fast transform has them.
+template <class T>
+ButterflyCase<T> butterfly_stages(Shape shape, int axis, int log2_n) {
+  ButterflyCase<T> problem{std::move(shape), axis, {}};
+  for (int s = log2_n; s-- > 0;)
+    problem.factors.push_back({std::int64_t{1} << (log2_n - 1 - s), 2, 2, std::int64_t{1} << s});
+  return problem;
+}
 
 }  // namespace papillon_test

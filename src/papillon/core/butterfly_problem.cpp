@@ -192,7 +192,11 @@ ButterflyPlan plan_butterfly(const ButterflyProblem& problem, std::int64_t tile_
 
 ButterflyPlan plan_butterfly(const ButterflyProblem& problem, Architecture architecture) {
   const TileLimits limits = tile_limits(architecture);
-  return plan_butterfly(problem, limits.points(problem.scalar, limits.lines));
+  if (architecture != Architecture::cpu)
+    return plan_butterfly(problem, limits.points(problem.scalar, limits.lines));
+  // A vector of lines is 64 bytes of each part, and most blocks are small and applied where they lie.
+  constexpr std::int64_t vector_bytes = 64;
+  return plan_butterfly(problem, limits.bytes / vector_bytes / (is_complex(problem.scalar) ? 2 : 1));
 }
 
 TileFactor tile_factor(const ButterflyFactor& factor, const TileShape& shape) {
@@ -218,7 +222,10 @@ bool takes_columns_first(const ButterflyProblem& problem, const ButterflyPass& p
   for (int i = 0; i < pass.count; ++i)
     if (problem.factors[static_cast<std::size_t>(pass.first + i)].batch_stride != 0) return false;
   const Dimension& column = problem.fold.outer[problem.fold.outer_rank - 1];
-  return pass.inner == 1 || std::llabs(column.x_stride) < std::llabs(problem.fold.axis.x_stride);
+  const bool near = std::llabs(column.x_stride) < std::llabs(problem.fold.axis.x_stride);
+  // Columns fill the lanes that a few neighbouring points would leave empty.
+  constexpr std::int64_t few = 16;
+  return pass.inner == 1 || near || (pass.inner < few && problem.fold.outer_count() >= few);
 }
 
 ButterflyCost cost_of(const ButterflyProblem& problem, const ButterflyPlan& plan) {

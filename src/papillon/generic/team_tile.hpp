@@ -33,6 +33,47 @@ struct TilePass {
   double scale = 1.0;
 };
 
+/// A line of a pass: the offsets of its column, and its indices beside the pass'.
+struct TileLine {
+  std::int64_t x, y, batch;  ///< of the array's column
+  std::int64_t column;       ///< number of the column within this call
+  std::int64_t outer, inner;
+};
+
+/// Line number `index` of a pass.
+KOKKOS_INLINE_FUNCTION TileLine locate_line(const TilePass& pass, std::int64_t index) {
+  const std::int64_t outer = pass.shape.outer, inner = pass.shape.inner;
+  TileLine line;
+  if (pass.columns_first) {
+    line.column = index % pass.column_count;
+    index /= pass.column_count;
+    line.inner = index % inner;
+    line.outer = index / inner;
+  } else {
+    line.inner = index % inner;
+    index /= inner;
+    line.outer = index % outer;
+    line.column = index / outer;
+  }
+  const Offset offset = pass.fold.outer_offset(pass.first_column + line.column);
+  line.x = offset.x;
+  line.y = offset.y;
+  line.batch = offset.position;
+  return line;
+}
+
+/// Where the column of a line starts at one end of a pass, `array_offset` being x or y of the line.
+KOKKOS_INLINE_FUNCTION std::int64_t column_start(const TileLine& line, const TileEnd& end,
+                                                 std::int64_t array_offset) {
+  return end.buffer_points > 0 ? line.column * end.buffer_points : array_offset;
+}
+
+/// The index along the axis of point `point` of a line, the pass having `points`.
+KOKKOS_INLINE_FUNCTION std::int64_t axis_index(const TileLine& line, const detail::TileShape& shape,
+                                               std::int64_t points, std::int64_t point) {
+  return (line.outer * points + point) * shape.inner + line.inner;
+}
+
 /// What sums of S are formed in: complex numbers in themselves, all others as in `compute_type`.
 template <class S>
 using sum_type = compute_type<S>;
@@ -74,19 +115,12 @@ class TeamTile {
   static constexpr int alignment = 128;
   static constexpr detail::TileLimits limits = detail::tile_limits(architecture_of<ExecutionSpace>);
 
-  /// A line of the pass: the offsets of its column, and its indices beside the pass'.
-  struct Line {
-    std::int64_t x, y, batch;  ///< of the array's column
-    std::int64_t column;       ///< number of the column within this call
-    std::int64_t outer, inner;
-  };
-
   /// A team's tile: two halves, between which the kernel goes back and forth, and its lines.
   struct Tile {
     std::int64_t first_line, width;
     C* from;
     C* to;
-    Line* lines;
+    TileLine* lines;
   };
 
   explicit TeamTile(const Pass& pass)
@@ -126,13 +160,13 @@ class TeamTile {
                                .get_shmem_aligned(static_cast<std::size_t>(scratch_bytes()), alignment));
     tile.from = reinterpret_cast<C*>(scratch);
     tile.to = reinterpret_cast<C*>(scratch + half_bytes());
-    tile.lines = reinterpret_cast<Line*>(scratch + 2 * half_bytes());
+    tile.lines = reinterpret_cast<TileLine*>(scratch + 2 * half_bytes());
     each(team, 1, tile.width,
          [&](std::int64_t, std::int64_t l) { tile.lines[l] = locate(tile.first_line + l); });
     team.team_barrier();
     const auto* source = static_cast<const In*>(pass_.source.data);
     each(team, pass_.shape.source, tile.width, [&](std::int64_t point, std::int64_t l) {
-      const Line& line = tile.lines[l];
+      const TileLine& line = tile.lines[l];
       const std::int64_t from = place(line, pass_.source, line.x, pass_.shape.source, point);
       tile.from[point * tile.width + l] = static_cast<C>(source[from]);
     });
@@ -144,7 +178,7 @@ class TeamTile {
     const auto scale = static_cast<typename RealOf<C>::type>(pass_.scale);
     auto* target = static_cast<Out*>(pass_.target.data);
     each(team, pass_.shape.target, tile.width, [&](std::int64_t point, std::int64_t l) {
-      const Line& line = tile.lines[l];
+      const TileLine& line = tile.lines[l];
       target[place(line, pass_.target, line.y, pass_.shape.target, point)] =
           static_cast<Out>(tile.from[point * tile.width + l] * scale);
     });
@@ -164,26 +198,7 @@ class TeamTile {
     }
   }
 
-  KOKKOS_FUNCTION Line locate(std::int64_t index) const {
-    const std::int64_t outer = pass_.shape.outer, inner = pass_.shape.inner;
-    Line line;
-    if (pass_.columns_first) {
-      line.column = index % pass_.column_count;
-      index /= pass_.column_count;
-      line.inner = index % inner;
-      line.outer = index / inner;
-    } else {
-      line.inner = index % inner;
-      index /= inner;
-      line.outer = index % outer;
-      line.column = index / outer;
-    }
-    const Offset offset = pass_.fold.outer_offset(pass_.first_column + line.column);
-    line.x = offset.x;
-    line.y = offset.y;
-    line.batch = offset.position;
-    return line;
-  }
+  KOKKOS_FUNCTION TileLine locate(std::int64_t index) const { return locate_line(pass_, index); }
 
   Pass pass_;
 
@@ -194,16 +209,15 @@ class TeamTile {
     return (bytes + alignment - 1) / alignment * alignment;
   }
   KOKKOS_FUNCTION std::int64_t scratch_bytes() const {
-    return 2 * half_bytes() + width_ * static_cast<std::int64_t>(sizeof(Line));
+    return 2 * half_bytes() + width_ * static_cast<std::int64_t>(sizeof(TileLine));
   }
 
   /// The element of point `point` of a line, the pass having `points`.
-  KOKKOS_FUNCTION std::int64_t place(const Line& line, const TileEnd& end, std::int64_t array_offset,
+  KOKKOS_FUNCTION std::int64_t place(const TileLine& line, const TileEnd& end, std::int64_t array_offset,
                                      std::int64_t points, std::int64_t point) const {
-    std::int64_t index = (line.outer * points + point) * pass_.shape.inner + line.inner;
+    std::int64_t index = axis_index(line, pass_.shape, points, point);
     if (end.permutation != nullptr) index = end.permutation[index];
-    const std::int64_t start = end.buffer_points > 0 ? line.column * end.buffer_points : array_offset;
-    return start + index * end.axis_stride;
+    return column_start(line, end, array_offset) + index * end.axis_stride;
   }
 
   std::int64_t line_count_;
