@@ -4,6 +4,7 @@
 1. The Walsh spectrum of the AES S-box, from the C++ API (aes_sbox.cpp) and again from the command.
 2. A magnetic resonance image, compressed by keeping its largest sequency coefficients.
 3. A 3-D Poisson problem, solved by two Kronecker products (poisson.cpp), and again with the command.
+4. A Monarch layer on patches of the image (monarch.cpp), and again with the command.
 """
 
 import argparse
@@ -34,6 +35,7 @@ def main():
         demo.time_against_copy()
         demo.draw(image, results, spectrum)
     demo.poisson()
+    demo.monarch(image)
     print(f"\nThe files are in {arguments.out}")
 
 
@@ -123,6 +125,26 @@ class Demo:
             sys.exit("demo: the papillon command and the C++ API disagree about the solution")
         print("papillon kronecker with NumPy's division gives the same bits as the C++ API")
         self.draw_slice(solution.reshape(len(z), len(y), len(x)))
+
+    def monarch(self, image):
+        print("\n4. A layer with a Monarch matrix (float32, 1024 features)")
+        program = self.programs / "papillon-demo-monarch"
+        if not program.exists():
+            print("This part is left out: the build had no Eigen 3 (package libeigen3-dev)")
+            return
+        arguments = []
+        if image is not None:  # patches of 32 x 32 pixels, 4 pixels apart
+            patches = np.lib.stride_tricks.sliding_window_view(image, (32, 32))[::4, ::4].reshape(-1, 1024)
+            np.save(self.out / "monarch_activations.npy", patches / image.max())
+            arguments.append(self.out / "monarch_activations.npy")
+        subprocess.run([program, self.out, *arguments], check=True)
+        if not arguments:
+            return
+        command = [self.programs / "papillon", "butterfly", arguments[0], "-o", self.out / "monarch_command.npy"]
+        subprocess.run([*command, "--factors", self.out / "monarch", "--force"], check=True)
+        if not np.array_equal(np.load(self.out / "monarch_command.npy"), np.load(self.out / "monarch_outputs.npy")):
+            sys.exit("demo: the papillon command and the C++ API disagree about the layer")
+        print("papillon butterfly gives the same bits as the C++ API")
 
     def draw_slice(self, solution):
         plt = pyplot()
