@@ -14,12 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <papillon/papillon.hpp>
 #include <stdexcept>
 #include <string>
 
-#include "cli/npy.hpp"
+#include "write_npy.hpp"
 
 namespace {
 
@@ -58,15 +57,6 @@ void check(const std::array<std::uint8_t, 256>& table) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i) right = right && sorted[i] == i;
   if (!right) throw std::logic_error("the S-box is not the published one");
-}
-
-void write_npy(const std::string& path, const Array& array) {
-  const std::array<std::int64_t, 2> shape = {array.extent_int(0), array.extent_int(1)};
-  std::ofstream file(path, std::ios::binary);
-  file << papillon::cli::npy_header_bytes(papillon::cli::NpyType::int32, false, shape);
-  file.write(reinterpret_cast<const char*>(array.data()),
-             static_cast<std::streamsize>(array.size() * sizeof(std::int32_t)));
-  if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 
 void run(const std::string& folder) {

@@ -3,6 +3,8 @@
 
 1. The Walsh spectrum of the AES S-box, from the C++ API (aes_sbox.cpp) and again from the command.
 2. A magnetic resonance image, compressed by keeping its largest sequency coefficients.
+3. A 3-D Poisson problem, solved by two Kronecker products (poisson.cpp), and again with the command.
+4. A Monarch layer on patches of the image (monarch.cpp), and again with the command.
 """
 
 import argparse
@@ -32,6 +34,8 @@ def main():
         results = demo.compress(image)
         demo.time_against_copy()
         demo.draw(image, results, spectrum)
+    demo.poisson()
+    demo.monarch(image)
     print(f"\nThe files are in {arguments.out}")
 
 
@@ -98,14 +102,64 @@ class Demo:
             f"  natural order:  {natural:.1f} ms = {natural / copy:.1f} copies (two passes over the data)"
         )
 
-    def draw(self, image, results, sbox_spectrum):
-        try:
-            import matplotlib
+    def poisson(self):
+        print("\n3. A Poisson problem in three dimensions by fast diagonalisation (float64)")
+        program = self.programs / "papillon-demo-poisson"
+        if not program.exists():
+            print("This part is left out: the build had no Eigen 3 (package libeigen3-dev)")
+            return
+        subprocess.run([program, self.out], check=True)
+        factors = [text for axis in "zyx" for text in ("--factor", self.out / f"poisson_vectors_{axis}.npy")]
 
-            matplotlib.use("Agg")
-            import matplotlib.pyplot as plt
-        except ImportError:
-            print("There is no picture: Matplotlib is missing (package python3-matplotlib)")
+        def multiply(source, target, *options):
+            command = [self.programs / "papillon", "kronecker", self.out / source, "-o", self.out / target, "--force"]
+            subprocess.run([*command, *factors, *options], check=True)
+
+        multiply("poisson_f.npy", "poisson_spectrum.npy", "--adjoint")
+        z, y, x = (np.load(self.out / f"poisson_eigenvalues_{axis}.npy") for axis in "zyx")
+        sums = (z[:, None, None] + y[:, None] + x).reshape(-1)
+        np.save(self.out / "poisson_spectrum.npy", np.load(self.out / "poisson_spectrum.npy") / sums)
+        multiply("poisson_spectrum.npy", "poisson_command.npy")
+        solution = np.load(self.out / "poisson_u.npy")
+        if not np.array_equal(np.load(self.out / "poisson_command.npy"), solution):
+            sys.exit("demo: the papillon command and the C++ API disagree about the solution")
+        print("papillon kronecker with NumPy's division gives the same bits as the C++ API")
+        self.draw_slice(solution.reshape(len(z), len(y), len(x)))
+
+    def monarch(self, image):
+        print("\n4. A layer with a Monarch matrix (float32, 1024 features)")
+        program = self.programs / "papillon-demo-monarch"
+        if not program.exists():
+            print("This part is left out: the build had no Eigen 3 (package libeigen3-dev)")
+            return
+        arguments = []
+        if image is not None:  # patches of 32 x 32 pixels, 4 pixels apart
+            patches = np.lib.stride_tricks.sliding_window_view(image, (32, 32))[::4, ::4].reshape(-1, 1024)
+            np.save(self.out / "monarch_activations.npy", patches / image.max())
+            arguments.append(self.out / "monarch_activations.npy")
+        subprocess.run([program, self.out, *arguments], check=True)
+        if not arguments:
+            return
+        command = [self.programs / "papillon", "butterfly", arguments[0], "-o", self.out / "monarch_command.npy"]
+        subprocess.run([*command, "--factors", self.out / "monarch", "--force"], check=True)
+        if not np.array_equal(np.load(self.out / "monarch_command.npy"), np.load(self.out / "monarch_outputs.npy")):
+            sys.exit("demo: the papillon command and the C++ API disagree about the layer")
+        print("papillon butterfly gives the same bits as the C++ API")
+
+    def draw_slice(self, solution):
+        plt = pyplot()
+        if plt is None:
+            return
+        figure, axis = plt.subplots(figsize=(5, 4), layout="constrained")
+        shown = axis.imshow(solution[len(solution) // 2], extent=(0, 1, 0, 1), origin="lower", cmap="RdBu_r")
+        axis.set(xlabel="x", ylabel="y", title="u on the plane z = 1/2")
+        figure.colorbar(shown, ax=axis)
+        figure.savefig(self.out / "poisson.png", dpi=110)
+        print("Picture: poisson.png")
+
+    def draw(self, image, results, sbox_spectrum):
+        plt = pyplot()
+        if plt is None:
             return
         coefficients, restored = results
         plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "svg.hashsalt": "papillon"})
@@ -144,6 +198,19 @@ class Demo:
         figure.savefig(self.out / "demo.png", dpi=110)
         figure.savefig(self.out / "demo.svg", metadata={"Date": None})
         print("Picture: demo.png and demo.svg")
+
+
+def pyplot():
+    """Matplotlib's pyplot; None, and a sentence for the user, where Matplotlib is missing."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        print("There is no picture: Matplotlib is missing (package python3-matplotlib)")
+        return None
+    return plt
 
 
 def show(axis, pixels, title, **options):

@@ -43,6 +43,15 @@ int main() {
   papillon::kronecker(space, factors, coarse, fine);  // fine[f] = (Z ⊗ Y ⊗ X) coarse[f]
   papillon::kronecker(space, factors, fine, coarse, {.adjoint = true});
   // [kronecker]
+
+  // L = |after|² / 2 of after = (Z ⊗ Y ⊗ X) coarse has the gradient `after` there, and with respect to Y
+  // this.
+  const Matrix d_y("gradient", 9, 5);
+  const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> after("after", 2, 7 * 9 * 8);
+  papillon::kronecker(space, factors, coarse, after);
+  // [gradient]
+  papillon::kronecker_factor_gradient(space, factors, 1, coarse, after, d_y);  // 1: with respect to Y
+  // [gradient]
   space.fence();
 
   // Linear functions are interpolated exactly; the adjoint of a constant sums to the number of fine points.
@@ -51,6 +60,14 @@ int main() {
     error = std::max(error, std::abs(fine(0, i) - (i / 72 / 6.0 - i / 8 % 9 / 8.0 + i % 8 / 7.0)));
   double total = 0;
   for (int i = 0; i < 3 * 5 * 4; ++i) total += coarse(1, i);
-  std::printf("largest error %.1e, sum %.1f\n", error, total);
-  return error < 1e-14 && std::abs(total - 7 * 9 * 8) < 1e-10 ? 0 : 1;
+  // L is of degree 2 in Y, so that its gradient times Y is 2 L (Euler).
+  double squares = 0, slope = 0;
+  for (int f = 0; f < 2; ++f)
+    for (int i = 0; i < 7 * 9 * 8; ++i) squares += after(f, i) * after(f, i);
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 5; ++j) slope += d_y(i, j) * y(i, j);
+  std::printf("largest error %.1e, sum %.1f, slope %.3f\n", error, total, slope / squares);
+  const bool right =
+      error < 1e-14 && std::abs(total - 7 * 9 * 8) < 1e-10 && std::abs(slope / squares - 1) < 1e-12;
+  return right ? 0 : 1;
 }

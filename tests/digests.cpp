@@ -5,9 +5,14 @@
 #include <complex>
 #include <cstdint>
 #include <iostream>
+#include <utility>
 #include <vector>
 
+#include "papillon/butterfly.hpp"
+#include "papillon/butterfly_factors.hpp"
 #include "papillon/hadamard.hpp"
+#include "papillon/kronecker.hpp"
+#include "papillon/kronecker_gradient.hpp"
 #include "support/random.hpp"
 #include "support/reference.hpp"
 
@@ -47,6 +52,74 @@ void print(const char* name) {
   }
 }
 
+/// The gradient with respect to the one in the middle of three factors.
+template <class T>
+void print_gradient(const char* name) {
+  constexpr std::int64_t columns = 301, factor = 24, n = factor * factor * factor;
+  const auto x = random_values<T>(columns * n, 1u), dy = random_values<T>(columns * n, 3u);
+  const auto f = random_values<T>(3 * factor * factor, 2u);
+  std::vector<T> gradient(factor * factor);
+  std::vector<papillon::Factor> factors;
+  for (std::int64_t i = 0; i < 3; ++i)
+    factors.push_back(papillon::row_major_factor(f.data() + i * factor * factor, factor, factor));
+  const Kokkos::DefaultHostExecutionSpace space;
+  papillon::kronecker_factor_gradient(
+      space, factors, 1, papillon::ConstTensorDescriptor(papillon::row_major(x.data(), {columns, n})),
+      papillon::ConstTensorDescriptor(papillon::row_major(dy.data(), {columns, n})),
+      papillon::row_major(gradient.data(), {factor, factor}));
+  space.fence();
+  std::cout << "gradient " << name << " " << std::hex << digest(gradient.data(), gradient.size() * sizeof(T))
+            << std::dec << '\n';
+}
+
+/// Fourteen stages with values of their own, in several passes, along rows and columns.
+template <class T>
+void print_butterfly(const char* name) {
+  const auto factors = papillon::random_orthogonal<T>(1 << 14, 3);
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& [outer, inner] : {std::pair<std::int64_t, std::int64_t>{37, 1}, {1, 1}, {3, 21}}) {
+    const auto x = random_values<T>(static_cast<std::size_t>((outer << 14) * inner), 43u, Data::scaled);
+    std::vector<T> y(x.size());
+    papillon::butterfly(space, factors.view(), papillon::row_major(x.data(), {outer, 1 << 14, inner}),
+                        papillon::row_major(y.data(), {outer, 1 << 14, inner}), {.scale = 3, .axis = 1});
+    space.fence();
+    std::cout << "butterfly " << name << " (" << outer << ", " << inner << ") " << std::hex
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
+/// Products that take one pass and several, with lines in lanes and in rows.
+template <class T>
+void print_products(const char* name) {
+  const struct {
+    std::int64_t outer, inner;
+    std::vector<std::int64_t> extents;
+  } cases[] = {{700, 1, std::vector<std::int64_t>(10, 2)},
+               {17, 1, {8, 8, 8, 8}},
+               {5, 3, {41, 40, 43}},
+               {1, 77, {16, 16, 16}},
+               {9, 1, {128, 128}},
+               {2, 1, {64, 64, 64}}};
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& c : cases) {
+    std::int64_t n = 1;
+    std::vector<std::vector<T>> entries;
+    std::vector<papillon::Factor> factors;
+    for (const std::int64_t extent : c.extents) {
+      n *= extent;
+      entries.push_back(random_values<T>(static_cast<std::size_t>(extent * extent), 5u + entries.size()));
+      factors.push_back(papillon::row_major_factor(entries.back().data(), extent, extent));
+    }
+    const auto x = random_values<T>(static_cast<std::size_t>(c.outer * n * c.inner), 43u);
+    std::vector<T> y(x.size());
+    papillon::kronecker(space, factors, papillon::row_major(x.data(), {c.outer, n, c.inner}),
+                        papillon::row_major(y.data(), {c.outer, n, c.inner}), {.scale = 0.5, .axis = 1});
+    space.fence();
+    std::cout << "kronecker " << name << " (" << c.outer << ", " << n << ", " << c.inner << ") " << std::hex
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,4 +133,16 @@ int main(int argc, char** argv) {
   print<std::int64_t>("int64");
   print<std::complex<float>>("complex64");
   print<std::complex<double>>("complex128");
+  print_gradient<float>("float32");
+  print_gradient<papillon::bfloat16>("bfloat16");
+  print_gradient<std::complex<double>>("complex128");
+  print_butterfly<float>("float32");
+  print_butterfly<papillon::bfloat16>("bfloat16");
+  print_butterfly<std::complex<double>>("complex128");
+  print_products<float>("float32");
+  print_products<double>("float64");
+  print_products<papillon::half>("float16");
+  print_products<papillon::bfloat16>("bfloat16");
+  print_products<std::complex<float>>("complex64");
+  print_products<std::complex<double>>("complex128");
 }

@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 import unittest
+import warnings
+import zipfile
 
 import numpy as np
 import scipy.linalg
@@ -647,12 +649,526 @@ class BadInputs(CommandTest):
         self.assertNotIn("\x1b", message)
 
 
+class KroneckerProducts(CommandTest):
+    def multiply(self, array, factors, *arguments):
+        """What the command makes of an array and factors (saved as they lie in memory); order must survive."""
+        source = self.save(array)
+        names = [self.save(factor, f"keep-{i}.npy") for i, factor in enumerate(factors)]
+        options = [text for name in names for text in ("--factor", name)]
+        self.succeed("kronecker", source, "-o", self.path("out.npy"), "--force", *options, *arguments)
+        result = np.load(self.path("out.npy"))
+        self.assertEqual(result.dtype, array.dtype)
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted({"in.npy", "out.npy"} | self.kept()))
+        return result
+
+    def dense(self, factors, left=False, adjoint=False):
+        """The matrix that multiplies a column, in complex128."""
+        matrix = np.eye(1)
+        for factor in factors:
+            matrix = np.kron(matrix, factor.astype(np.complex128))
+        if left:
+            matrix = matrix.T
+        return matrix.conj().T if adjoint else matrix
+
+    def along(self, matrix, array, axis):
+        return np.moveaxis(np.tensordot(matrix, array.astype(np.complex128), (1, axis)), 0, axis)
+
+    def test_equals_numpys_kron(self):
+        # Small integers: every product and sum is exact, and one rounding is left for 16-bit types.
+        sizes = [(2, 3), (4, 2), (3, 3)]
+        for dtype, order in itertools.product(FLOATS + COMPLEX, "CF"):
+            factors = [self.small_integers(size, dtype, order) for size in sizes]
+            for left, adjoint in itertools.product([False, True], repeat=2):
+                matrix = self.dense(factors, left, adjoint)
+                flags = ["--left"] * left + ["--adjoint"] * adjoint
+                for rank, axis in (1, 0), (3, 0), (3, 1), (3, -1):
+                    shape = [2, 5, 3][:rank]
+                    shape[axis] = matrix.shape[1]
+                    x = self.small_integers(shape, dtype, order)
+                    expected = self.along(matrix, x, axis % rank) * -0.5
+                    expected = (expected if dtype in COMPLEX else expected.real).astype(dtype)
+                    y = self.multiply(x, factors, "--axis", axis, "--scale", "-0.5", *flags)
+                    self.assertTrue(np.array_equal(y, expected), (dtype, order, left, adjoint, rank, axis))
+                    self.assertEqual(y.flags.c_contiguous, expected.ndim == 1 or order == "C")
+
+    def test_factors_do_not_commute(self):
+        a, b = self.small_integers((2, 2), "<f8"), self.small_integers((3, 3), "<f8")
+        x = self.small_integers((6,), "<f8")
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b]), np.kron(a, b) @ x))
+        self.assertFalse(np.array_equal(np.kron(a, b) @ x, np.kron(b, a) @ x))
+        self.assertTrue(np.array_equal(self.multiply(x, [b, a]), np.kron(b, a) @ x))
+
+    def test_mixed_memory_orders(self):
+        a, b = self.small_integers((2, 5), "<f4", "F"), self.small_integers((3, 4), "<f4", "C")
+        x = self.small_integers((7, 20), "<f4", "F")
+        y = self.multiply(x, [a, b])
+        self.assertTrue(np.array_equal(y, x @ np.kron(a, b).T))
+        self.assertTrue(y.flags.f_contiguous)
+
+    def test_bfloat16(self):
+        x, a = self.small_integers((7, 6), "<f4"), self.small_integers((5, 3), "<f4")
+        b = self.small_integers((4, 2), "<f4")
+        void = lambda array: to_bfloat16(array).view("V2")
+        y = self.multiply(void(x), [void(a), void(b)])
+        expected = to_bfloat16(x @ np.kron(a, b).T)
+        self.assertTrue(np.array_equal(np.ascontiguousarray(y).view(np.uint16), expected))
+
+    def test_rounding_errors(self):
+        factors = [self.random.standard_normal((30, 25)), self.random.standard_normal((20, 40))]
+        x = self.random.standard_normal((9, 1000))
+        matrix = np.kron(*factors)
+        for dtype, u in ("<f8", 2.0**-53), ("<f4", 2.0**-24):
+            rounded = [factor.astype(dtype) for factor in factors]
+            matrix = np.kron(*[factor.astype(np.longdouble) for factor in rounded])
+            y = self.multiply(x.astype(dtype), rounded)
+            expected = x.astype(dtype).astype(np.longdouble) @ matrix.T
+            bound = (26 + 41 + 1) * u * (np.abs(x) @ np.abs(matrix).T) * 1.001
+            self.assertTrue(np.all(np.abs(y - expected) <= bound), dtype)
+
+    def test_one_factor_and_many(self):
+        x = self.small_integers((3, 64), "<f4")
+        ones = [self.small_integers((2, 2), "<f4") for _ in range(6)]
+        self.assertTrue(np.array_equal(self.multiply(x, ones), x @ self.dense(ones).real.astype("<f4").T))
+        one = self.small_integers((5, 64), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, [one]), x @ one.T))
+
+    def test_empty_arrays(self):
+        a, b = np.ones((2, 3), "<f4"), np.ones((2, 2), "<f4")
+        self.assertEqual(self.multiply(np.zeros((0, 6), "<f4"), [a, b]).shape, (0, 4))
+        self.assertEqual(self.multiply(np.zeros((6, 0), "<f4", order="F"), [a, b], "--axis", 0).shape, (4, 0))
+        nothing = self.multiply(np.zeros((3, 0), "<f4"), [np.zeros((2, 0), "<f4"), b])
+        self.assertTrue(np.array_equal(nothing, np.zeros((3, 4))))
+        self.assertEqual(self.multiply(np.zeros((3, 2), "<f4"), [np.zeros((0, 2), "<f4")]).shape, (3, 0))
+
+    def test_slabs(self):
+        # Files of more than the 64 MiB that are worked on at a time: rows, columns, and one long vector.
+        a, b = self.small_integers((3, 4), "<f4"), self.small_integers((5, 8), "<f4")
+        matrix = np.kron(a, b)
+        x = self.small_integers((600001, 32), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b]), x @ matrix.T))
+        x = np.asfortranarray(x.T)
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b], "--axis", 0), matrix @ x))
+        x = np.ascontiguousarray(x)
+        self.assertTrue(np.array_equal(self.multiply(x, [a, b], "--axis", 0), matrix @ x))
+        long = self.small_integers((1 << 25,), "<f4")
+        twos = [self.small_integers((2, 2), "<f4") for _ in range(2)]
+        wide = np.zeros((1 << 11, 1 << 11), "<f4")
+        wide[np.arange(1 << 11), self.random.permutation(1 << 11)] = 2
+        wider = np.eye(1 << 12, dtype="<f4")[::-1]
+        expected = long.reshape(1 << 11, 1 << 12, 2, 2)
+        expected = np.einsum("ij,kl,abjl->abik", twos[0], twos[1], expected)
+        expected = expected[np.argmax(wide, axis=1)][:, ::-1] * 2
+        self.assertTrue(np.array_equal(self.multiply(long, [wide, wider, *twos]), expected.reshape(-1)))
+
+    def test_unaligned(self):
+        x = self.small_integers((9, 6), "<f8")
+        factor = self.small_integers((4, 6), "<f8")
+        name = self.save(factor, "keep-factor.npy")
+        for padding in range(8):
+            text = "{'descr': '<f8', 'fortran_order': False, 'shape': (9, 6)}" + " " * padding
+            header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            pathlib.Path(self.path("in.npy")).write_bytes(header + x.tobytes())
+            self.succeed("kronecker", self.path("in.npy"), "-o", self.path("out.npy"), "--factor", name, "--force")
+            self.assertTrue(np.array_equal(np.load(self.path("out.npy")), x @ factor.T))
+
+    def test_threads_give_the_same_bytes(self):
+        x = self.random.standard_normal((1027, 480)).astype(np.float32)
+        factors = [self.random.standard_normal(size).astype(np.float32) for size in ((6, 8), (7, 6), (9, 10))]
+        one = self.multiply(x, factors, "--threads", 1)
+        self.assertEqual(one.tobytes(), self.multiply(x, factors, "--threads", 2).tobytes())
+
+    def test_outputs(self):
+        factor = self.save(2 * np.eye(4, dtype="<f4"), "keep-factor.npy")
+        source = self.save(np.ones(4, "<f4"))
+        self.fail_with("in.npy: exists already (--force overwrites it)", "kronecker", source, "-o", source,
+                       "--factor", factor)
+        self.succeed("kronecker", source, "-o", source, "--factor", factor, "--force")
+        self.assertTrue(np.array_equal(np.load(source), [2, 2, 2, 2]))
+        self.succeed("kronecker", source, "-o", factor, "--factor", factor, "--force")
+        self.assertTrue(np.array_equal(np.load(factor), [4, 4, 4, 4]))
+
+    def test_errors(self):
+        source = self.save(np.ones((3, 6), "<f4"))
+        a = self.save(np.ones((2, 2), "<f4"), "a.npy")
+        b = self.save(np.ones((4, 3), "<f4"), "b.npy")
+
+        def refuse(text, *arguments, common=("kronecker", source, "-o", self.path("out.npy"))):
+            return self.fail_with(text, *common, *arguments)
+
+        both = "--factor", a, "--factor", b
+        refuse("--factor is required")
+        refuse("none.npy: cannot be opened: No such file", "--factor", self.path("none.npy"))
+        refuse("none.npy: cannot be opened", *both, common=("kronecker", self.path("none.npy"), "-o", "out.npy"))
+        message = refuse("2 * 2 columns but axis 1 of x of shape (3, 6) has length 6", "--factor", a, "--factor", a)
+        self.assertIn("in.npy: float32 of shape (3, 6)", message)
+        refuse("2 * 4 rows but axis 1", *both, "--left")
+        refuse("in.npy: float32 of shape (3, 6): kronecker: axis = 2 is outside -2", *both, "--axis", 2)
+        refuse("scale = nan is not finite", *both, "--scale", "nan")
+        for shape in (6,), (1, 6, 1), ():
+            self.save(np.ones(shape, "<f4"), "c.npy")
+            refuse("is no matrix", "--factor", self.path("c.npy"))
+        self.save(np.ones((2, 6), "<f8"), "c.npy")
+        refuse("c.npy: float64 of shape (2, 6): a factor has the element type of the array, but ", "--factor",
+               self.path("c.npy"))
+        for dtype in "|i1", "<i4", "V2":
+            self.save(np.ones((2, 6), "<i4").astype(dtype) if dtype != "V2" else np.zeros((2, 6), "V2"), "c.npy")
+            refuse("a factor has the element type of the array", "--factor", self.path("c.npy"))
+        whole = pathlib.Path(b).read_bytes()
+        pathlib.Path(self.path("c.npy")).write_bytes(whole[:-1])
+        refuse("c.npy: truncated data", "--factor", a, "--factor", self.path("c.npy"))
+        pathlib.Path(self.path("c.npy")).write_bytes(whole[:50])
+        refuse("c.npy: truncated .npy header", "--factor", a, "--factor", self.path("c.npy"))
+        refuse("c.npy: truncated .npy header", *both, common=("kronecker", self.path("c.npy"), "-o", "out.npy"))
+        refuse("--device cuda: ", *both, "--device", "cuda")
+        refuse("--factor", "--factor", "")
+        refuse("not expected", *both, a)
+        refuse("--threads", *both, "--threads", 0)
+        self.save(np.ones((3, 6), "<i4"))
+        self.save(np.ones((2, 6), "<i4"), "c.npy")
+        refuse("x holds int32; products of real and complex numbers", "--factor", self.path("c.npy"))
+        self.save(np.ones((3, 6), "i1"))
+        refuse("int8 of shape (3, 6) cannot be transformed", "--factor", self.path("c.npy"))
+        self.save(np.float32(1))
+        refuse("rank 0", *both)
+        self.save(np.zeros((0, 1), "<f4"))
+        self.save(np.zeros((1 << 21, 1), "<f4"), "c.npy")
+        refuse("more than 2^63 - 1 points along the axis", *(["--factor", self.path("c.npy")] * 4))
+
+    def test_explain(self):
+        def text(*arguments):
+            return self.succeed("explain", "kronecker", *arguments)
+
+        plain = text("--shape", "1000,32", "--factor", "4x4", "--factor", "3x4", "--factor", "5x2")
+        # Falling 1/rows - 1/columns: 1/3 - 1/4, 0, 1/5 - 1/2. 32 * 3 + 24 * 4 + 12 * 2 * 5 multiply-adds.
+        self.assertIn("3 factors, 32 points to 60, float32, 1000 columns\n", plain)
+        self.assertIn("pass 1: F2 (3 x 4), then F1 (4 x 4), then F3 (5 x 2); 32 points to 60", plain)
+        self.assertIn("multiply-adds: 312000 (312 per column)\n", plain)
+        self.assertIn("bytes moved: 368000 (368 per column, 1 pass), and 152 of factors\n", plain)
+        self.assertIn("workspace: 0 bytes\n", plain)
+        # Two passes of 16-bit elements: FP32 between them.
+        two = text("--shape", "10,262144", "--factor", "512x512", "--factor", "512x512", "--dtype", "f2")
+        self.assertIn(f"({512 * 512 * (2 + 4 + 4 + 2)} per column, 2 passes)", two)
+        self.assertIn(f"workspace: {4 * 512 * 512 * 4} bytes\n", two)  # 4 MiB of columns at a time
+        self.assertIn("1 column\n", text("--factor", "4x4"))
+        self.assertIn("6 points to 4,", text("--factor", "2x2", "--factor", "2x3"))
+        self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--left"))
+        self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--adjoint"))
+        self.assertIn("backend: the generic Kokkos kernel", text("--factor", "2x2", "--arch", "sm_90"))
+        source = self.save(np.zeros((7, 12, 5), "<c8"))
+        factor = self.save(np.zeros((3, 4), "<c8", order="F"), "factor.npy")
+        self.assertIn("complex64, 35 columns\npass 1: F2 (1 x 3), then F1 (3 x 4);",
+                      text("--input", source, "--axis", 1, "--factor", factor, "--factor", "1x3"))
+        self.assertIn("nothing to compute", text("--input", self.save(np.zeros((0, 4), "<f4")), "--factor", "2x4"))
+
+    def test_explain_errors(self):
+        self.fail_with("--factor is required", "explain", "kronecker", "--shape", "4,4")
+        for size in "4y4", "4x", "x4", "0x4", "4x4x4", "-1x4":
+            self.fail_with(size + ": cannot be opened", "explain", "kronecker", "--factor=" + size)
+        self.fail_with("2 columns but axis 1 of x", "explain", "kronecker", "--factor", "2x2", "--shape", "4,4")
+        self.fail_with("excludes", "explain", "kronecker", "--factor", "2x2", "--shape", "4,4", "--input", "in.npy")
+        self.fail_with("x holds int32", "explain", "kronecker", "--factor", "2x2", "--dtype", "i4")
+        self.fail_with("is outside", "explain", "kronecker", "--factor", "2x2", "--axis", "1")
+        self.fail_with("--dtype holds float32", "explain", "kronecker", "--factor",
+                       self.save(np.zeros((2, 2), "<f8")))
+
+
+class ButterflyProducts(CommandTest):
+    def setUp(self):
+        super().setUp()
+        np.savez(self.path("probe.npz"), np.ones(1))
+        result = self.run_command("explain", "butterfly", "--factors", self.path("probe.npz"))
+        self.reads_archives = b"configured without libzip" not in result.stderr
+        os.remove(self.path("probe.npz"))
+
+    def needs_archives(self):
+        if not self.reads_archives:
+            self.skipTest("this build has no libzip")
+
+    def save_factors(self, factors):
+        """The name of a new archive, or of a folder where the build reads no archives."""
+        names = {f"factor_{i}": factor for i, factor in enumerate(factors)}
+        if self.reads_archives:
+            np.savez(self.path("keep.npz"), **names)
+            return self.path("keep.npz")
+        folder = self.folder / "keep-factors"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, factor in names.items():
+            np.save(folder / name, factor)
+        return str(folder)
+
+    def multiply(self, array, factors, *arguments):
+        """What the command makes of an array, the factors being a name or arrays for a new .npz file."""
+        source = self.save(array)
+        if not isinstance(factors, str):
+            factors = self.save_factors(factors)
+        self.succeed("butterfly", source, "-o", self.path("out.npy"), "--force", "--factors", factors, *arguments)
+        result = np.load(self.path("out.npy"))
+        self.assertEqual(result.dtype, array.dtype)
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted({"in.npy", "out.npy"} | self.kept()))
+        return result
+
+    def dense(self, factors, adjoint=False):
+        """The product of factors of shape (a, b, c, d), in complex128."""
+        matrix = np.eye(factors[0].shape[0] * factors[0].shape[1] * factors[0].shape[3])
+        for values in factors:
+            a, b, c, d = values.shape
+            sparse = np.zeros((a, b, d, a, c, d), np.complex128)
+            for i, j in itertools.product(range(a), range(d)):
+                sparse[i, :, j, i, :, j] = values[i, :, :, j]
+            matrix = matrix @ sparse.reshape(a * b * d, a * c * d)
+        return matrix.conj().T if adjoint else matrix
+
+    def factors(self, patterns, dtype, order="C"):
+        return [self.small_integers(pattern, dtype, order) for pattern in patterns]
+
+    def test_equals_the_dense_product(self):
+        patterns = [(1, 3, 2, 6), (2, 2, 1, 3), (2, 1, 4, 3)]  # 18 x 12, 12 x 6, 6 x 24
+        for dtype, order in itertools.product(FLOATS + COMPLEX, "CF"):
+            factors = self.factors(patterns, dtype, order)
+            for adjoint in False, True:
+                matrix = self.dense(factors, adjoint)
+                for rank, axis in (1, 0), (3, 0), (3, 1), (3, -1):
+                    shape = [2, 5, 3][:rank]
+                    shape[axis] = matrix.shape[1]
+                    x = self.small_integers(shape, dtype, order)
+                    expected = np.moveaxis(np.tensordot(matrix, x.astype(np.complex128), (1, axis)), 0, axis) * -0.5
+                    expected = (expected if dtype in COMPLEX else expected.real).astype(dtype)
+                    y = self.multiply(x, factors, "--axis", axis, "--scale", "-0.5", *["--adjoint"] * adjoint)
+                    self.assertTrue(np.array_equal(y, expected), (dtype, order, adjoint, rank, axis))
+
+    def test_archives_and_folders(self):
+        self.needs_archives()
+        # Twelve factors, so that factor_2 must come before factor_10. Rows with a single ±1 keep sums exact.
+        factors = []
+        for i in range(12):
+            values = np.zeros((2**(11 - i), 2, 2, 2**i))
+            column = self.random.integers(0, 2, (2**(11 - i), 2, 1, 2**i))
+            np.put_along_axis(values, column, self.random.choice([-1.0, 1.0], column.shape), axis=2)
+            factors.append(values)
+        x = self.small_integers((3, 4096), "<f8")
+        expected = x
+        for values in reversed(factors):  # Fk first
+            a, b, c, d = values.shape
+            expected = np.einsum("ipqj,niqj->nipj", values, expected.reshape(3, a, c, d)).reshape(3, -1)
+        self.assertTrue(np.array_equal(self.multiply(x, factors), expected))
+        np.savez_compressed(self.path("keep-deflated.npz"), *factors)  # arr_0 ... arr_11
+        self.assertTrue(np.array_equal(self.multiply(x, self.path("keep-deflated.npz")), expected))
+        folder = self.folder / "keep-folder"
+        folder.mkdir()
+        for i, factor in enumerate(factors):
+            np.save(folder / f"F{i + 1}.npy", factor)
+        (folder / "notes.txt").write_text("no factor")
+        (folder / ".F0.npy").write_text("no factor")
+        self.assertTrue(np.array_equal(self.multiply(x, str(folder)), expected))
+        self.assertTrue(np.array_equal(self.multiply(x, str(folder) + "/"), expected))
+
+    def test_patterns(self):
+        x = self.small_integers((3, 24), "<f4")
+        blocks, mix = self.small_integers((6, 4, 4), "<f4"), self.small_integers((3, 3), "<f4")
+        full = [np.tile(mix[None, :, :, None], (2, 1, 1, 4)), blocks[:, :, :, None]]
+        expected = x @ self.dense(full).real.astype("<f4").T
+        patterns = "--pattern", "2,3,3,4", "--pattern", "6,4,4,1"
+        self.assertTrue(np.array_equal(self.multiply(x, [mix, blocks], *patterns), expected))
+        self.assertTrue(np.array_equal(self.multiply(x, full, *patterns), expected))
+        repeated = self.small_integers((2, 3, 5), "<f4", "F")
+        x = self.small_integers((40,), "<f4")
+        expected = self.dense([np.repeat(repeated[..., None], 4, axis=3)]).real @ x
+        self.assertTrue(np.array_equal(self.multiply(x, [repeated], "--pattern", "2,3,5,4"), expected))
+
+    def test_permutation(self):
+        factors = self.factors([(4, 3, 2, 1)], "<f8")
+        order = self.random.permutation(8)
+        name = self.save(order.astype("<i8"), "keep-permutation.npy")
+        x = self.small_integers((5, 8), "<f8")
+        matrix = self.dense(factors).real
+        self.assertTrue(np.array_equal(self.multiply(x, factors, "--permutation", name), x[:, order] @ matrix.T))
+        y = self.small_integers((5, 12), "<f8")
+        back = np.zeros((5, 8))
+        back[:, order] = y @ matrix
+        self.assertTrue(np.array_equal(self.multiply(y, factors, "--permutation", name, "--adjoint"), back))
+
+    def test_fourier_transform(self):
+        n, factors, order, length = 60, [], np.arange(60), 60
+        for radix in 5, 3, 4:  # decimation in time; the factor of the longest transforms first
+            rest = length // radix
+            twiddles = np.exp(-2j * np.pi * np.outer(np.arange(radix), np.arange(rest)) / length)
+            small = np.exp(-2j * np.pi * np.outer(np.arange(radix), np.arange(radix)) / radix)
+            values = small[:, :, None] * twiddles[None, :, :]
+            factors.append(np.tile(values[None], (n // length, 1, 1, 1)))
+            order = order.reshape(n // length, rest, radix).transpose(0, 2, 1).reshape(-1)
+            length = rest
+        name = self.save(order.astype("<i8"), "keep-permutation.npy")
+        x = self.random.standard_normal((4, n)) + 1j * self.random.standard_normal((4, n))
+        y = self.multiply(x, factors, "--permutation", name)
+        # gamma of the docstring with sum of c = 12; each entry is within 8 u of the exact one; NumPy's own error.
+        depth = 2 * np.sqrt(2) * 12 + 2 + 3 * 8
+        bound = 2 * depth * 2.0**-53 * np.sum(np.abs(x), axis=1, keepdims=True)
+        self.assertTrue(np.all(np.abs(y - np.fft.fft(x)) <= bound))
+
+    def test_bfloat16(self):
+        void = lambda array: to_bfloat16(array).view("V2")
+        factors = self.factors([(2, 3, 2, 2), (4, 2, 3, 1)], "<f4")
+        x = self.small_integers((7, 12), "<f4")
+        matrix = self.dense(factors).real.astype("<f4")
+        y = self.multiply(void(x), [void(factor) for factor in factors])
+        self.assertTrue(np.array_equal(np.ascontiguousarray(y).view(np.uint16), to_bfloat16(x @ matrix.T)))
+
+    def test_empty_arrays(self):
+        factor = [np.ones((2, 3, 2, 1), "<f4")]
+        self.assertEqual(self.multiply(np.zeros((0, 4), "<f4"), factor).shape, (0, 6))
+        nothing = self.multiply(np.zeros((3, 0), "<f4"), [np.ones((2, 3, 0, 1), "<f4")])
+        self.assertTrue(np.array_equal(nothing, np.zeros((3, 6))))
+
+    def test_slabs(self):
+        factors = self.factors([(1, 3, 2, 16), (2, 4, 4, 4)], "<f4")
+        matrix = self.dense(factors).real.astype("<f4")
+        x = self.small_integers((32, 600001), "<f4")
+        self.assertTrue(np.array_equal(self.multiply(x, factors, "--axis", 0), matrix @ x))
+
+    def test_errors(self):
+        self.needs_archives()
+        source = self.save(np.ones((3, 8), "<f4"))
+        archive = self.path("f.npz")
+
+        def refuse(text, *arguments, factors=archive):
+            return self.fail_with(text, "butterfly", source, "-o", self.path("out.npy"), "--factors", factors,
+                                  *arguments)
+
+        good = np.ones((4, 2, 2, 1), "<f4")
+        self.fail_with("--factors is required", "butterfly", source, "-o", self.path("out.npy"))
+        refuse("f.npz: cannot be opened: No such file")
+        np.savez(archive, good, np.ones((3, 2, 2, 1), "<f4"))
+        message = refuse("factors[0] of pattern (4, 2, 2, 1) has 8 columns but factors[1] of pattern (3, 2, 2, 1) "
+                         "has 6 rows")
+        self.assertIn("in.npy: float32 of shape (3, 8)", message)
+        np.savez(archive, np.ones((3, 2, 2, 1), "<f4"))
+        refuse("has 6 columns but axis 1 of x of shape (3, 8) has length 8")
+        np.savez(archive, good.astype("<f8"))
+        refuse("f.npz: arr_0.npy: float64 of shape (4, 2, 2, 1): a factor has the element type of the array")
+        np.savez(archive, good[..., 0])
+        refuse("arr_0.npy: float32 of shape (4, 2, 2) is not of a shape (a, b, c, d), and no --pattern is given")
+        refuse("does not hold a factor of pattern (4, 2, 1, 1)", "--pattern", "4,2,1,1")
+        refuse("holds 1 arrays, but 2 patterns are given", "--pattern", "4,2,2,1", "--pattern", "4,2,2,1")
+        for pattern in "4,2,2", "4,2,2,1,1", "4,2,2,x", "4,2,2,-1", "", "4,,2,1", "4,2,2,1,":
+            refuse("--pattern", "--pattern", pattern)
+        np.savez(archive, np.ones(8, "<f4"))
+        refuse("is of no shape (a, b, c, d), (a, b, c) or (b, c)", "--pattern", "1,8,8,1")
+        np.savez(archive, good, np.array([{"a": 1}], object))
+        refuse("arr_1.npy: Python objects")
+        np.savez(archive)
+        refuse("f.npz: ")
+        np.savez(archive, *[good] * 65)
+        refuse("f.npz: holds 65 arrays; at most 64 are taken")
+        np.savez(archive, good)
+        refuse("axis = 2 is outside", "--axis", 2)
+        refuse("scale = inf", "--scale", "inf")
+        refuse("--device cuda: ", "--device", "cuda")
+        for permutation in np.arange(7), np.arange(8.0), np.arange(8)[None]:
+            name = self.save(permutation, "p.npy")
+            refuse("was given as permutation, which is int64 of shape (8)", "--permutation", name)
+        for permutation, text in (([0, 1, 2, 3, 4, 5, 6, 8], "entry 7 is 8, outside"),
+                                  ([0, 1, 2, 3, 4, 5, 6, 0], "entry 7 is 0, which has come before"),
+                                  ([0, -1, 2, 3, 4, 5, 6, 7], "entry 1 is -1, outside")):
+            refuse("p.npy: " + text, "--permutation", self.save(np.array(permutation), "p.npy"))
+        folder = self.folder / "empty"
+        folder.mkdir()
+        refuse("empty: holds no .npy files", factors=folder)
+        np.save(folder / "a.npy", good)
+        (folder / "b.npy").write_bytes(b"nothing")
+        refuse("empty/b.npy: is not an .npy file", factors=folder)
+        os.remove(folder / "b.npy")
+        os.mkdir(folder / "b.npy")
+        refuse("empty/b.npy: is not a regular file", factors=folder)
+
+    def test_broken_archives(self):
+        self.needs_archives()
+        source = self.save(np.ones((3, 8), "<f4"))
+        archive = pathlib.Path(self.path("f.npz"))
+        factor = self.random.standard_normal((4, 2, 2, 1)).astype("<f4")
+        command = "butterfly", source, "-o", self.path("out.npy"), "--factors", archive
+
+        def refuse(text):
+            return self.fail_with(text, *command)
+
+        for contents in b"", b"PK", b"PK\x03\x04", b"\x93NUMPY", b"1 2 3\n" * 50:
+            archive.write_bytes(contents)
+            refuse("f.npz: is neither a folder nor a readable .npz file")
+        for save in np.savez, np.savez_compressed:
+            save(archive, factor)
+            whole = archive.read_bytes()
+            for length in range(0, len(whole), 7):
+                archive.write_bytes(whole[:length])
+                refuse("f.npz: ")
+            # Within the data, whose checksum is then another or which cannot be inflated.
+            middle = whole.index(b"PK\x01\x02") - 10
+            archive.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1:])
+            refuse("f.npz: arr_0.npy: ")
+        # Any byte changed: an error, or the same factor, where the byte says nothing about it.
+        self.succeed(*command[:-1], self.save_archive(archive, factor), "--force")
+        expected = pathlib.Path(self.path("out.npy")).read_bytes()
+        whole = archive.read_bytes()
+        for position in range(len(whole)):
+            archive.write_bytes(whole[:position] + bytes([whole[position] ^ 0x15]) + whole[position + 1:])
+            result = self.run_command(*command, "--force")
+            self.assertIn(result.returncode, (0, 2), position)
+            if result.returncode == 0:
+                self.assertEqual(pathlib.Path(self.path("out.npy")).read_bytes(), expected, position)
+            else:
+                self.assertTrue(result.stderr.startswith(b"papillon: "), position)
+        os.remove(self.path("out.npy"))
+
+        def write_entries(*entries):
+            with zipfile.ZipFile(archive, "w") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, contents in entries:
+                    file.writestr(name, contents)
+
+        write_entries(("readme.txt", b"no factor"))
+        refuse("f.npz: readme.txt: is no .npy file")
+        write_entries(("a.npy", b"no factor either"))
+        refuse("f.npz: a.npy: is not an .npy file")
+        whole = pathlib.Path(source).read_bytes()
+        write_entries(("a.npy", whole), ("a.npy", whole))
+        refuse("f.npz: a.npy: comes twice")
+        write_entries(("a.npy", whole[:-1]))
+        refuse("f.npz: a.npy: truncated data")
+
+    def save_archive(self, name, factor):
+        np.savez_compressed(name, factor)
+        return name
+
+    def test_explain(self):
+        self.needs_archives()
+        def text(*arguments):
+            return self.succeed("explain", "butterfly", *arguments)
+
+        stages = [word for i in range(10) for word in ("--pattern", f"{2**i},2,2,{2**(9 - i)}")]
+        plain = text(*stages, "--shape", "100,1024")
+        self.assertIn("1024 x 1024 matrix as 10 factors, float32, 100 columns", plain)
+        self.assertIn(f"multiply-adds: {100 * 20480} (20480 a column; the dense matrix 1048576)", plain)
+        self.assertIn("bytes moved: ", plain)
+        self.assertIn("workspace: ", plain)
+        self.assertIn("6 x 4 matrix as 1 factor", text("--pattern", "2,3,2,1"))
+        self.assertIn("4 x 6 matrix as 1 factor", text("--pattern", "2,3,2,1", "--adjoint"))
+        self.assertIn("backend: the generic Kokkos kernel", text("--pattern", "2,3,2,1", "--arch", "sm_90"))
+        source = self.save(np.zeros((7, 4, 5), "<c8"))
+        np.savez(self.path("f.npz"), np.zeros((2, 3, 2, 1), "<c8"))
+        self.assertIn("6 x 4 matrix as 1 factor, complex64, 35 columns",
+                      text("--input", source, "--axis", 1, "--factors", self.path("f.npz")))
+        self.fail_with("--factors or --pattern is required", "explain", "butterfly", "--shape", "4")
+        self.fail_with("factors[0] of pattern (2, 3, 2, 1) has 4 columns but", "explain", "butterfly", "--pattern",
+                       "2,3,2,1", "--pattern", "2,3,2,1")
+        self.fail_with("has 4 columns but axis 0 of x", "explain", "butterfly", "--pattern", "2,3,2,1", "--shape", 5)
+
+
 class Information(CommandTest):
     def test_help_and_version(self):
         self.assertIn("hadamard", self.succeed("--help"))
         self.assertRegex(self.succeed("--version"), r"^papillon \d+\.\d+\.\d+\n$")
-        for command in "hadamard", "explain", "info", "matrix":
-            self.assertIn("Usage: papillon " + command, self.succeed(command, "--help"))
+        for command in ("hadamard", "kronecker", "butterfly", "explain", "explain hadamard", "explain kronecker",
+                        "explain butterfly", "info", "matrix"):
+            self.assertIn("Usage: papillon " + command, self.succeed(*command.split(), "--help"))
 
     def test_info(self):
         info = json.loads(self.succeed("info", "--json"))

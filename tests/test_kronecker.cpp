@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE("kronecker: rectangular factors, sides, adjoints, layouts at 
 TEST_CASE_TEMPLATE("kronecker: products of several passes", T, PAPILLON_PRODUCT_SCALARS) {
   for_each_space([](const auto& space) {
     for (const bool grows : {false, true}) {
-      KroneckerCase<T> problem{{3, 40 * 33 * 24, 2}, 1, {{31, 40}, {2, 33}, {30, 24}}};
+      KroneckerCase<T> problem{{3, 96 * 33 * 24, 2}, 1, {{61, 96}, {2, 33}, {30, 24}}};
       if (grows) problem = {{5, 60, 2}, 1, {{40, 3}, {50, 20}, {33, 1}}};
       problem.options.scale = 0.5;
       problem.draw(5);
@@ -86,8 +86,8 @@ TEST_CASE_TEMPLATE("kronecker: products of several passes", T, PAPILLON_PRODUCT_
     longest.shape[1] = longest.matrices[0].columns;
     longest.draw(4);
     longest.check(longest.run(space));
-    KroneckerCase<T> many{{1, 1 << 14}, -1, {}};
-    for (int i = 0; i < 14; ++i) many.matrices.push_back({2, 2});
+    KroneckerCase<T> many{{1, 1 << 17}, -1, {}};
+    for (int i = 0; i < 17; ++i) many.matrices.push_back({2, 2});
     many.draw(7);
     many.check(many.run(space), 9);
     KroneckerCase<T> units{{3, 5}, -1, std::vector<typename KroneckerCase<T>::Matrix>(31, {1, 1})};
@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("kronecker: products of several passes", T, PAPILLON_PRODUCT_
 }
 
 TEST_CASE_TEMPLATE("kronecker: in place, threads and workspaces change no bit", T, PAPILLON_PRODUCT_SCALARS) {
-  KroneckerCase<T> problem{{7, 24 * 25 * 26}, -1, {{24, 24}, {25, 25}, {26, 26}}};
+  KroneckerCase<T> problem{{3, 40 * 41 * 42}, -1, {{40, 40}, {41, 41}, {42, 42}}};
   problem.draw(3);
   const auto expected = problem.run(Kokkos::DefaultHostExecutionSpace{});
   problem.check(expected, 5);

@@ -7,15 +7,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "hwy/highway.h"
-#include "hwy/targets.h"
 #include "papillon/generic/simd/kernels.hpp"
+#include "support/targets.hpp"
 
 namespace {
 
@@ -23,27 +21,7 @@ namespace simd = papillon::simd;
 using papillon::bfloat16;
 using papillon::compute_type;
 using papillon::half;
-
-/// Runs `check` with each instruction set that the kernels were compiled for and this machine has.
-void on_every_target(const std::function<void()>& check) {
-  int tried = 0;
-  hwy::SetSupportedTargetsForTest(0);
-  const std::int64_t supported = hwy::SupportedTargets();
-  for (int bit = 0; bit < 63; ++bit) {
-    const std::int64_t target = std::int64_t{1} << bit;
-    if ((supported & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    const std::string name = simd::active_target();
-    if (name != hwy::TargetName(target)) continue;  // not compiled for this one
-    CAPTURE(name);
-    check();
-    ++tried;
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  CHECK(tried > 0);
-}
+using papillon_test::on_every_target;
 
 /// A small generator of our own (splitmix64), so that every run tests the same values.
 struct Random {

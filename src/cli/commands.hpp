@@ -14,6 +14,8 @@ namespace papillon::cli {
 
 // Each adds a subcommand, whose callback does the work and throws what should be said to the user.
 void add_hadamard_command(CLI::App& app);
+void add_kronecker_command(CLI::App& app);
+void add_butterfly_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_matrix_command(CLI::App& app);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/gpu.hpp"
 #include "papillon/core/errors.hpp"
 #include "papillon/core/pass.hpp"
@@ -19,7 +20,6 @@ namespace papillon::cli {
 namespace {
 
 struct Arguments {
-  std::string operation;
   std::int64_t n = 0;
   std::int64_t rows = 1;
   std::int64_t inner = 1;
@@ -132,15 +132,10 @@ void explain(const Arguments& arguments) {
             << " times the time of scaling the array in place; else the additions\n";
 }
 
-}  // namespace
-
-void add_explain_command(CLI::App& app) {
+void add_explain_hadamard(CLI::App& explain_command) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      app.add_subcommand("explain", "how a transform would be carried out, and what bounds it");
-  command->add_option("operator", arguments->operation, "the operator")
-      ->required()
-      ->check(CLI::IsMember({"hadamard"}));
+      explain_command.add_subcommand("hadamard", "a Hadamard transform of one axis or several");
   CLI::Option* n = command->add_option("--n", arguments->n, "length of the transform")->check(at_least_one());
   CLI::Option* rows = command->add_option("--rows", arguments->rows, "how many transforms")
                           ->check(at_least_one())
@@ -163,18 +158,26 @@ void add_explain_command(CLI::App& app) {
       ->allow_extra_args(false)
       ->check(integer())
       ->needs(shape);
-  command->add_option("--dtype", arguments->dtype, "f2 bf16 f4 f8 i4 i8 c8 c16")
-      ->check([](const std::string& name) {
-        return scalar_type_from_name(name) ? std::string() : name + " is none of f2 bf16 f4 f8 i4 i8 c8 c16";
-      })
-      ->capture_default_str();
-  command->add_option("--arch", arguments->arch, "the architecture")
-      ->check(CLI::IsMember({"cpu", "sm_90", "sm_100"}))
-      ->capture_default_str();
+  add_dtype_option(*command, arguments->dtype);
+  add_arch_option(*command, arguments->arch);
   add_ordering_option(*command, arguments->ordering);
   add_intermediate_option(*command, arguments->intermediate);
   command->add_flag("--workspace", arguments->workspace, "print the bytes of workspace needed, and no more");
   command->callback([arguments] { explain(*arguments); });
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("explain", "how an operator would be carried out, and what bounds it");
+  command->require_subcommand(0, 1);  // so that a name that is none is the error
+  add_explain_hadamard(*command);
+  add_explain_kronecker(*command);
+  add_explain_butterfly(*command);
+  command->callback([command] {
+    if (command->get_subcommands().empty()) throw CLI::RequiredError("The name of an operator");
+  });
 }
 
 }  // namespace papillon::cli

@@ -30,18 +30,6 @@ struct FoldedShape {
 /// that is split into n/g groups, which become part of the outer index, and n is g.
 FoldedShape fold_file(const NpyHeader& header, std::vector<int> axes, std::int64_t group);
 
-/// A part of the work: whole transforms, of the outer and inner indices given.
-struct Slab {
-  std::int64_t outer_begin = 0;
-  std::int64_t outer_count = 0;
-  std::int64_t inner_begin = 0;
-  std::int64_t inner_count = 0;
-};
-
-/// Cuts the work into slabs of about `target_bytes`, each index once, in the order of the file. Where single
-/// outer indices are larger they are cut into columns, at least 4 KiB of each row wide.
-std::vector<Slab> plan_slabs(const FoldedShape& shape, std::int64_t element_bytes, std::int64_t target_bytes);
-
 /// Transforms the elements of `input` into `output`, slab by slab through a buffer of about 64 MiB, so that
 /// files may be larger than memory. Only where the shape has no small slabs (an axis of very many elements
 /// with few others inside it) is one outer index transformed in the mapping of the output instead. `options`

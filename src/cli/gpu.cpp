@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/gpu.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <string_view>
 
 #ifdef PAPILLON_HAS_CUDA
 #include "cuda/api.hpp"
 #endif
 
 namespace papillon::cli {
+
+namespace {
+
+/// Operators that the CUDA backend has kernels for.
+constexpr std::array<std::string_view, 1> gpu_operators = {"hadamard"};
+
+}  // namespace
+
+bool use_gpu(const std::string& device, std::string_view operator_name) {
+  if (device == "cpu") return false;
+  std::string why_not = why_no_gpu();
+  if (why_not.empty() && std::ranges::find(gpu_operators, operator_name) == gpu_operators.end())
+    why_not = "the CUDA backend has no kernels for " + std::string(operator_name) + " yet";
+  if (device == "cuda" && !why_not.empty()) throw std::invalid_argument("--device cuda: " + why_not);
+  return why_not.empty();
+}
 
 #ifdef PAPILLON_HAS_CUDA
 

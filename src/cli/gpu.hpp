@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "papillon/core/pass.hpp"
@@ -14,6 +15,11 @@ namespace papillon::cli {
 
 /// Empty when the CUDA backend can run; else why not, in one sentence.
 std::string why_no_gpu();
+
+/// What --device (auto, cpu, cuda) means for an operator: whether to compute on the GPU. `auto` does where
+/// the CUDA backend has the operator and can run; `cuda` throws std::invalid_argument saying why where it
+/// cannot.
+bool use_gpu(const std::string& device, std::string_view operator_name);
 
 /// The GPUs that the driver finds, described in a few words each.
 std::vector<std::string> gpu_names();

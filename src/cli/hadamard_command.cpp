@@ -50,14 +50,6 @@ Normalization norm_from_name(const std::string& name) {
                              : Normalization::none;
 }
 
-/// Whether --device asks for a GPU; `auto` takes one when there is one.
-bool use_gpu(const std::string& device) {
-  if (device == "cpu") return false;
-  const std::string why_not = why_no_gpu();
-  if (device == "cuda" && !why_not.empty()) throw std::invalid_argument("--device cuda: " + why_not);
-  return why_not.empty();
-}
-
 /// The element type of the input, as the file and --dtype say it.
 ScalarType element_type(const NpyHeader& header, const Arguments& arguments) {
   if (!arguments.dtype.empty() && header.type != NpyType::void16) {
@@ -65,23 +57,14 @@ ScalarType element_type(const NpyHeader& header, const Arguments& arguments) {
                                 ": --dtype bf16 says how to read 2-byte void elements, but the file holds " +
                                 describe(header));
   }
-  const std::optional<ScalarType> type = library_type(header.type);
-  if (!type) {
-    throw std::invalid_argument(arguments.input + ": " + describe(header) +
-                                " cannot be transformed; convert it to int32 or another supported type");
-  }
-  return *type;
+  return require_library_type(header, arguments.input);
 }
 
 /// Checks the whole call as the library would, before anything is written. Its pointers are placeholders,
 /// since there is no output yet and the check reads no element.
 void check_call(const NpyHeader& header, ScalarType type, const HadamardOptions& options,
                 const std::string& name) {
-  if (header.shape.empty() || header.shape.size() > static_cast<std::size_t>(max_rank)) {
-    throw std::invalid_argument(name + ": " + describe(header) + " has rank " +
-                                std::to_string(header.shape.size()) + "; ranks 1 to " +
-                                std::to_string(max_rank) + " are transformed");
-  }
+  require_library_rank(header, name);
   alignas(16) static std::byte placeholder[16];
   TensorDescriptor array = detail::make_row_major<void*>(placeholder, type, header.shape);
   try {
@@ -149,7 +132,7 @@ std::vector<std::int8_t> read_signs(const std::string& name, std::int64_t length
 }
 
 void run(const Arguments& arguments) {
-  const bool on_gpu = use_gpu(arguments.device);
+  const bool on_gpu = use_gpu(arguments.device, "hadamard");
   const MappedFile input(arguments.input);
   const NpyHeader header = read_npy_header(input.bytes(), arguments.input);
   const ScalarType type = element_type(header, arguments);

@@ -35,6 +35,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "papillon " + std::string(papillon::version));
   app.require_subcommand(1);
   papillon::cli::add_hadamard_command(app);
+  papillon::cli::add_kronecker_command(app);
+  papillon::cli::add_butterfly_command(app);
   papillon::cli::add_explain_command(app);
   papillon::cli::add_info_command(app);
   papillon::cli::add_matrix_command(app);

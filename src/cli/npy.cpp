@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "papillon/core/errors.hpp"
+#include "papillon/core/tensor.hpp"
 
 namespace papillon::cli {
 
@@ -269,6 +270,12 @@ std::optional<ScalarType> library_type(NpyType type) {
   return std::nullopt;
 }
 
+NpyType npy_type(ScalarType type) {
+  for (const TypeRow& row : type_table)
+    if (library_type(row.type) == type) return row.type;
+  throw std::invalid_argument("no .npy file holds elements of this type");
+}
+
 std::int64_t NpyHeader::element_count() const { return product(shape); }
 
 std::string describe(const NpyHeader& header) {
@@ -299,6 +306,21 @@ NpyHeader read_npy_header(std::span<const std::byte> file, std::string_view name
   header.data_offset = static_cast<std::int64_t>(begin + length);
   check_data(header, bytes.size(), name);
   return header;
+}
+
+ScalarType require_library_type(const NpyHeader& header, std::string_view name) {
+  const std::optional<ScalarType> type = library_type(header.type);
+  if (!type) {
+    refuse(name, describe(header), " cannot be transformed; convert it to int32 or another supported type");
+  }
+  return *type;
+}
+
+void require_library_rank(const NpyHeader& header, std::string_view name) {
+  if (header.shape.empty() || header.shape.size() > static_cast<std::size_t>(papillon::max_rank)) {
+    refuse(name, describe(header), " has rank ", header.shape.size(), "; ranks 1 to ", papillon::max_rank,
+           " are transformed");
+  }
 }
 
 std::string npy_header_bytes(NpyType type, bool fortran_order, std::span<const std::int64_t> shape) {

@@ -36,6 +36,9 @@ std::string_view descr_of(NpyType type);
 /// What the library calls the type; none for int8. A 2-byte void is bfloat16.
 std::optional<ScalarType> library_type(NpyType type);
 
+/// The element type as which the files hold one of the library's.
+NpyType npy_type(ScalarType type);
+
 /// Where an array lies in an .npy file.
 struct NpyHeader {
   NpyType type = NpyType::float32;
@@ -61,6 +64,12 @@ std::string describe(const NpyHeader& header);
 ///
 /// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 NpyHeader read_npy_header(std::span<const std::byte> file, std::string_view name);
+
+/// The library's name of the element type. Throws std::invalid_argument, naming the file, for int8.
+ScalarType require_library_type(const NpyHeader& header, std::string_view name);
+
+/// Throws std::invalid_argument, naming the file, unless the rank is from 1 to that of the library's arrays.
+void require_library_rank(const NpyHeader& header, std::string_view name);
 
 /// The bytes that precede the data of an .npy file: version 1.0 (2.0 where the header needs more than 65535
 /// bytes), padded so that the data starts at a multiple of 64 bytes.

@@ -8,8 +8,8 @@
 
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/view.hpp"
-#include "papillon/generic/host_space.hpp"
 #include "papillon/generic/kronecker.hpp"
+#include "papillon/generic/kronecker_workspace.hpp"
 #include "papillon/kokkos_cuda.hpp"
 #include "papillon/kronecker_options.hpp"
 
@@ -40,12 +40,14 @@ Factor describe_factor(const View& view) {
 /// multiply-adds each, in the order that takes fewest; consecutive small ones while a tile is in scratch
 /// memory, so that memory moves once a pass (`detail::plan_kronecker`).
 ///
-/// Sums run in the order of rising column index, each product and each sum rounded in the scalar (in float
-/// for 16-bit ones); the scale multiplies once, at the end, and the result is rounded once. The results do
-/// not depend on batch, layout or threads.
+/// Sums run in the order of rising column index, from the first product on, each further one a fused
+/// multiply-add rounded in the scalar (in float for 16-bit ones). A complex entry a adds its real part first,
+/// then its imaginary one: re = fma(-a.im, x.im, fma(a.re, x.re, re)), im = fma(a.im, x.re, fma(a.re, x.im,
+/// im)). The scale multiplies once, at the end, and the result is rounded once. The results do not depend on
+/// batch, layout, threads or instruction set.
 ///
 /// Accuracy, with unit roundoff u of the sums' type: |y - exact| <= gamma · |scale| · (|F1| ⊗ … ⊗ |Fk|) |x|,
-/// with gamma = d·u / (1 - d·u), d = sum of (q_i + 1) + 1, for complex scalars with 3 u for u (Higham,
+/// with gamma = d·u / (1 - d·u), d = 1 + sum of the q_i, for complex scalars with 3 u for u (Higham,
 /// Accuracy and Stability of Numerical Algorithms, sections 3.1, 3.5 and 3.6), plus one rounding for 16-bit
 /// scalars.
 ///
@@ -66,7 +68,7 @@ void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, con
     }
   }
 #endif
-  generic::run_kronecker(space, problem);
+  generic::run_kronecker<generic::is_host_space<ExecutionSpace>>(space, problem);
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.
@@ -90,15 +92,12 @@ std::size_t kronecker_workspace_bytes([[maybe_unused]] const ExecutionSpace& spa
                                       std::span<const Factor> factors, const ConstTensorDescriptor& x,
                                       const TensorDescriptor& y, const KroneckerOptions& options = {}) {
   const auto problem = detail::make_kronecker_problem(factors, x, y, options);
-  if (problem.empty) return 0;
 #ifdef PAPILLON_ROUTES_KOKKOS_CUDA
   if constexpr (detail::may_use_cuda<ExecutionSpace>) {
     if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
   }
 #endif
-  constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
-  return detail::buffers_of(problem, generic::make_kronecker_plan(problem, architecture), architecture)
-      .bytes(detail::sum_bytes(problem.scalar));
+  return generic::kronecker_workspace_bytes<ExecutionSpace>(problem);
 }
 
 }  // namespace papillon

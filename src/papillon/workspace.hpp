@@ -6,7 +6,7 @@
 namespace papillon {
 
 /// Memory for an operator's intermediate results, readable and writable where it runs; how much it needs,
-/// `hadamard_workspace_bytes` and `kronecker_workspace_bytes` say; `data` is aligned to 16 bytes. With `data`
+/// `hadamard_workspace_bytes` and the like say; `data` is aligned to 16 bytes. With `data`
 /// null the operator allocates what it needs itself.
 struct Workspace {
   void* data = nullptr;

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <limits>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "papillon/kronecker.hpp"
 #include "support/guarded.hpp"
+#include "support/mode_oracle.hpp"
 #include "support/spaces.hpp"
 
 namespace papillon_test {
@@ -19,7 +18,6 @@ namespace papillon_test {
 /// entry, in long double.
 template <class T>
 struct KroneckerCase {
-  using Wide = std::complex<long double>;
   struct Matrix {
     std::int64_t rows, columns;
     bool conjugate = false;
@@ -74,78 +72,32 @@ struct KroneckerCase {
     return product;
   }
 
-  static Wide wide(const T& value) {
-    if constexpr (is_std_complex<T>) {
-      return {static_cast<long double>(value.real()), static_cast<long double>(value.imag())};
-    } else if constexpr (std::is_same_v<T, double>) {
-      return static_cast<long double>(value);
-    } else {
-      return static_cast<long double>(static_cast<float>(value));
-    }
-  }
-
-  /// Unit roundoff of the sums and of the result.
-  static long double sum_roundoff() {
-    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>>) return 0x1p-53L;
-    return 0x1p-24L;
-  }
-  static long double result_roundoff() {
-    if constexpr (std::is_same_v<T, papillon::half>) return 0x1p-11L;
-    if constexpr (std::is_same_v<T, papillon::bfloat16>) return 0x1p-8L;
-    return sum_roundoff();
-  }
-
   /// Checks `y`, the result in row-major order, against the bound of the docstring; of every line `sample`
   /// points, or all.
   void check(const std::vector<T>& y, std::optional<std::int64_t> sample = {}) const {
-    const std::int64_t n = length(false), m = length(true);
-    std::int64_t outer = 1, inner = 1;
-    for (std::size_t d = 0; d < shape.size(); ++d)
-      if (d != position(axis)) (d < position(axis) ? outer : inner) *= shape[d];
     long double depth = 1;
     for (const Matrix& matrix : matrices)
-      depth += static_cast<long double>((turned() ? matrix.rows : matrix.columns) + 1);
-    const long double u = (is_std_complex<T> ? 3 : 1) * sum_roundoff();
+      depth += static_cast<long double>(turned() ? matrix.rows : matrix.columns);
+    const long double u = (is_std_complex<T> ? 3 : 1) * sum_roundoff<T>();
     const long double gamma = depth * u / (1 - depth * u);
-    const std::int64_t step = sample ? std::max<std::int64_t>(1, m / *sample) : 1;
-    REQUIRE(y.size() == static_cast<std::size_t>(outer * m * inner));
-    for (std::int64_t o = 0; o < outer; ++o)
-      for (std::int64_t i = 0; i < inner; ++i)
-        for (std::int64_t row = sample ? o % step : 0; row < m; row += step) {
-          Wide sum = 0;
-          long double size = 0;
-          for (std::int64_t column = 0; column < n; ++column) {
-            const Wide term = entry(row, column, batch_of(o, i)) *
-                              wide(x[static_cast<std::size_t>((o * n + column) * inner + i)]);
-            sum += term;
-            size += std::abs(term);
-          }
-          const Wide actual = wide(y[static_cast<std::size_t>((o * m + row) * inner + i)]);
-          const long double scale = std::abs(static_cast<long double>(options.scale));
-          const Wide expected = static_cast<long double>(options.scale) * sum;
-          // One result in the range of subnormal 16-bit numbers may be off by half of the smallest.
-          const long double smallest = std::is_same_v<T, papillon::half> ? 0x1p-25L : 0.0L;
-          const long double bound = gamma * scale * size * (1 + result_roundoff()) +
-                                    result_roundoff() * std::abs(expected) + smallest;
-          if (std::abs(actual - expected) <= bound) continue;
-          INFO("line ", o, ", ", i, " row ", row, ": off by ",
-               static_cast<double>(std::abs(actual - expected)), ", bound ", static_cast<double>(bound));
-          REQUIRE(false);
-        }
-    CHECK(true);
+    check_dense(ModeShape{shape, axis, options.batch_axis}, length(true), length(false), x, y, options.scale,
+                gamma, sample, [&](std::int64_t row, std::int64_t column, std::int64_t batch) {
+                  const Wide value = entry(row, column, batch);
+                  return DenseEntry{value, std::abs(value)};
+                });
   }
 
-  /// The batch entry of a line.
-  std::int64_t batch_of(std::int64_t outer, std::int64_t inner) const {
-    if (!options.batch_axis) return 0;
-    const std::size_t wanted = position(*options.batch_axis);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (d == position(axis)) continue;
-      std::int64_t& index = d > position(axis) ? inner : outer;
-      if (d == wanted) return index % shape[d];
-      index /= shape[d];
+  /// The factors in memory laid out as asked, kept in `stored`.
+  template <class Space>
+  std::vector<papillon::Factor> factors(std::vector<Guarded<T, Space>>& stored, Memory memory) const {
+    std::vector<papillon::Factor> result;
+    for (const Matrix& matrix : matrices) {
+      stored.emplace_back(Shape{batches, matrix.rows, matrix.columns}, memory, matrix.values);
+      const auto tensor = stored.back().descriptor();
+      result.push_back({tensor.data, tensor.type, matrix.rows, matrix.columns, tensor.strides[1],
+                        tensor.strides[2], options.batch_axis ? tensor.strides[0] : 0, matrix.conjugate});
     }
-    return 0;
+    return result;
   }
 
   /// Runs the product on guarded arrays laid out as asked.
@@ -155,15 +107,9 @@ struct KroneckerCase {
     Guarded<T, Space> from(shape, x_memory, x);
     Guarded<T, Space> to(result_shape(), y_memory);
     std::vector<Guarded<T, Space>> stored;
-    std::vector<papillon::Factor> factors;
-    for (const Matrix& matrix : matrices) {
-      stored.emplace_back(Shape{batches, matrix.rows, matrix.columns}, factor_memory, matrix.values);
-      const auto tensor = stored.back().descriptor();
-      factors.push_back({tensor.data, tensor.type, matrix.rows, matrix.columns, tensor.strides[1],
-                         tensor.strides[2], options.batch_axis ? tensor.strides[0] : 0, matrix.conjugate});
-    }
+    const auto list = factors(stored, factor_memory);
     const auto before = from.bytes();
-    papillon::kronecker(space, factors, from.const_descriptor(), to.descriptor(), options);
+    papillon::kronecker(space, list, from.const_descriptor(), to.descriptor(), options);
     space.fence();
     CHECK_MESSAGE(from.bytes() == before, "the input was written");
     CHECK_MESSAGE(to.surroundings_intact(), "something beside the output was written");

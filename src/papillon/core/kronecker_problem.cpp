@@ -2,25 +2,21 @@
 #include "papillon/core/kronecker_problem.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <string_view>
 
 #include "papillon/core/errors.hpp"
-#include "papillon/core/overlap.hpp"
-#include "papillon/core/tensor_checks.hpp"
 
 namespace papillon::detail {
 namespace {
 
-constexpr std::string_view operator_name = "kronecker";
+constexpr std::string_view kronecker_name = "kronecker";
 
 std::string factor_name(std::size_t number) { return "factors[" + std::to_string(number) + "]"; }
 
-/// The factor as an array, for the checks and for the overlap with y.
+/// The factor as an array, for the checks and for the overlap with what is written.
 ConstTensorDescriptor as_tensor(const Factor& factor, std::int64_t batches) {
   return {factor.data,
           factor.type,
@@ -29,27 +25,15 @@ ConstTensorDescriptor as_tensor(const Factor& factor, std::int64_t batches) {
           {factor.batch_stride, factor.row_stride, factor.column_stride}};
 }
 
-void check_factor(const Factor& factor, std::size_t number, const ConstTensorDescriptor& x,
-                  const TensorDescriptor& y, const KroneckerOptions& options, std::int64_t batches) {
+void check_factor(std::string_view operator_name, const Factor& factor, std::size_t number,
+                  const ConstTensorDescriptor& x, const ModeAxes& axes) {
   const std::string name = factor_name(number);
-  if (factor.type != x.type) {
-    throw_invalid_argument(operator_name, name, " holds ", name_of(factor.type), " but x holds ",
-                           name_of(x.type));
-  }
-  if (factor.batch_stride != 0 && !options.batch_axis) {
-    throw_invalid_argument(operator_name, name, " has the batch stride ", factor.batch_stride,
-                           " but no batch_axis is given");
-  }
   const std::int64_t most = most_tile_bytes / 2 / static_cast<std::int64_t>(sum_bytes(x.type));
   if (factor.rows > most || factor.columns > most) {
     throw_invalid_argument(operator_name, name, " has ", factor.rows, " x ", factor.columns, " elements of ",
                            name_of(x.type), "; at most ", most, " rows and columns are taken");
   }
-  const ConstTensorDescriptor tensor = as_tensor(factor, batches);
-  check_tensor(operator_name, tensor, name);
-  if (overlap(tensor, y) != Overlap::none) {
-    throw_invalid_argument(operator_name, name, " at ", factor.data, " and y at ", y.data, " overlap");
-  }
+  check_factor_read(operator_name, name, as_tensor(factor, axes.batches), x, axes);
 }
 
 /// The factor as it multiplies a column.
@@ -65,11 +49,11 @@ AppliedFactor applied(Factor factor, const KroneckerOptions& options) {
           factor.conjugate && is_complex(factor.type)};
 }
 
-/// The product of one of the factors' extents, which must be the length of the axis of `tensor`.
+/// The product of one of the factors' extents must be the length of the axis of `tensor`.
 template <class Extent>
-std::int64_t checked_length(const KroneckerProblem& problem, const ConstTensorDescriptor& tensor,
-                            std::size_t axis, std::string_view name, std::string_view what,
-                            const Extent& extent) {
+void check_length(std::string_view operator_name, const KroneckerProblem& problem,
+                  const ConstTensorDescriptor& tensor, std::size_t axis, std::string_view name,
+                  std::string_view what, const Extent& extent) {
   std::int64_t length = 1;
   bool too_long = false;
   std::string extents;
@@ -81,7 +65,6 @@ std::int64_t checked_length(const KroneckerProblem& problem, const ConstTensorDe
     throw_invalid_argument(operator_name, "the factors have ", extents, " ", what, " but axis ", axis, " of ",
                            name, " of shape ", to_text(tensor.shape()), " has length ", tensor.extents[axis]);
   }
-  return length;
 }
 
 double order_key(std::int64_t rows, std::int64_t columns) {
@@ -116,83 +99,49 @@ KroneckerPass pass_over(const KroneckerProblem& problem, int first, int count) {
 
 }  // namespace
 
-KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const ConstTensorDescriptor& x,
-                                        const TensorDescriptor& y, const KroneckerOptions& options) {
-  check_tensor(operator_name, x, "x");
-  check_tensor(operator_name, y, "y");
-  if (x.type != y.type) {
-    throw_invalid_argument(operator_name, "x holds ", name_of(x.type), " but y holds ", name_of(y.type));
-  }
-  if (is_integer(x.type)) {
-    throw_invalid_argument(operator_name, "x holds ", name_of(x.type),
-                           "; products of real and complex numbers are offered");
-  }
-  if (x.rank != y.rank) {
-    throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but y has shape ",
-                           to_text(y.shape()));
-  }
+KroneckerProblem read_kronecker_call(std::string_view operator_name, std::span<const Factor> factors,
+                                     const ConstTensorDescriptor& x, const ConstTensorDescriptor& y,
+                                     std::string_view y_name, const KroneckerOptions& options) {
+  check_mode_arrays(operator_name, x, y, options.scale, y_name);
   if (factors.empty() || factors.size() > max_factors) {
     throw_invalid_argument(operator_name, "factors has ", factors.size(), " entries; 1 to ", max_factors,
                            " are taken");
-  }
-  if (!std::isfinite(options.scale)) {
-    throw_invalid_argument(operator_name, "scale = ", options.scale, " is not finite");
   }
   if (options.vectors != VectorSide::right && options.vectors != VectorSide::left) {
     throw_invalid_argument(operator_name, "vectors has the unknown value ",
                            static_cast<int>(options.vectors));
   }
-  const auto axis = static_cast<std::size_t>(checked_axis(operator_name, options.axis, "axis", x));
-  std::int64_t batches = 1;
-  auto batch_axis = static_cast<std::size_t>(max_rank);
-  if (options.batch_axis) {
-    batch_axis = static_cast<std::size_t>(checked_axis(operator_name, *options.batch_axis, "batch_axis", x));
-    if (batch_axis == axis) {
-      throw_invalid_argument(operator_name, "batch_axis = ", *options.batch_axis,
-                             " and axis = ", options.axis, " are one axis of shape ", to_text(x.shape()));
-    }
-    batches = x.extents[batch_axis];
-  }
+  const ModeAxes axes = checked_mode_axes(operator_name, x, options.axis, options.batch_axis);
 
   KroneckerProblem problem;
-  problem.scalar = x.type;
-  problem.x = x.data;
-  problem.y = y.data;
   problem.scale = options.scale;
   problem.workspace = options.workspace;
   for (std::size_t f = 0; f < factors.size(); ++f) {
-    check_factor(factors[f], f, x, y, options, batches);
+    check_factor(operator_name, factors[f], f, x, axes);
     problem.factors.push_back(applied(factors[f], options));
   }
   const bool turned = (options.vectors == VectorSide::left) != options.adjoint;
-  problem.x_length = checked_length(problem, x, axis, "x", turned ? "rows" : "columns",
-                                    [](const AppliedFactor& factor) { return factor.columns; });
-  problem.y_length = checked_length(problem, y, axis, "y", turned ? "columns" : "rows",
-                                    [](const AppliedFactor& factor) { return factor.rows; });
-  problem.fold.axis = {1, x.strides[axis], y.strides[axis]};
-  problem.empty = problem.y_length == 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(x.rank); ++d) {
-    if (d == axis) continue;
-    if (x.extents[d] != y.extents[d]) {
-      throw_invalid_argument(operator_name, "x has shape ", to_text(x.shape()), " but y has shape ",
-                             to_text(y.shape()), ": axis ", d, " is not the transformed one and must agree");
-    }
-    problem.empty = problem.empty || x.extents[d] == 0;
-    problem.fold.add_outer({x.extents[d], x.strides[d], y.strides[d], d == batch_axis ? 1 : 0});
-  }
-  if (problem.empty) return problem;
-  // Neighbouring columns are neighbours in memory, whatever the order of the indices.
-  std::stable_sort(
-      problem.fold.outer, problem.fold.outer + problem.fold.outer_rank,
-      [](const Dimension& a, const Dimension& b) { return std::llabs(a.x_stride) > std::llabs(b.x_stride); });
-  check_not_repeating(operator_name, y);
-  // Of one shape x and y may be one array: a tile is read before it is written.
-  const Overlap kind = overlap(x, y);
-  if (kind == Overlap::partial) {
-    throw_invalid_argument(operator_name, "x at ", x.data, " of shape ", to_text(x.shape()), " and y at ",
-                           y.data, " of shape ", to_text(y.shape()),
-                           " overlap without being the same array (same pointer, extents and strides)");
-  }
+  check_length(operator_name, problem, x, axes.axis, "x", turned ? "rows" : "columns",
+               [](const AppliedFactor& factor) { return factor.columns; });
+  check_length(operator_name, problem, y, axes.axis, y_name, turned ? "columns" : "rows",
+               [](const AppliedFactor& factor) { return factor.rows; });
+  set_mode_shapes(operator_name, x, y, y_name, axes, problem);
+  return problem;
+}
+
+void check_apart_from_factors(std::string_view operator_name, std::span<const Factor> factors,
+                              std::int64_t batches, const ConstTensorDescriptor& written,
+                              std::string_view name) {
+  for (std::size_t f = 0; f < factors.size(); ++f)
+    check_apart(operator_name, factor_name(f), as_tensor(factors[f], batches), name, written);
+}
+
+KroneckerProblem make_kronecker_problem(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                                        const TensorDescriptor& y, const KroneckerOptions& options) {
+  KroneckerProblem problem = read_kronecker_call(kronecker_name, factors, x, y, "y", options);
+  const ModeAxes axes = checked_mode_axes(kronecker_name, x, options.axis, options.batch_axis);
+  check_apart_from_factors(kronecker_name, factors, axes.batches, y, "y");
+  set_mode_result(kronecker_name, x, y, problem);
   return problem;
 }
 
@@ -237,18 +186,12 @@ KroneckerCost cost_of(const KroneckerProblem& problem, const KroneckerPlan& plan
   return cost;
 }
 
-KroneckerBuffers buffers_of(const KroneckerProblem& problem, const KroneckerPlan& plan,
-                            Architecture architecture) {
-  KroneckerBuffers buffers;
-  if (plan.size() < 2) return buffers;
+TileBuffers buffers_of(const KroneckerProblem& problem, const KroneckerPlan& plan,
+                       Architecture architecture) {
+  std::int64_t points = 0;
   for (std::size_t p = 0; p + 1 < plan.size(); ++p)
-    buffers.points =
-        std::max({buffers.points, plan[p].outer * plan[p].target * plan[p].inner, std::int64_t{1}});
-  buffers.count = plan.size() == 2 ? 1 : 2;
-  const auto bytes = static_cast<std::int64_t>(sum_bytes(problem.scalar));
-  buffers.columns = std::clamp(sweep_bytes(architecture) / buffers.count / bytes / buffers.points,
-                               std::int64_t{1}, problem.fold.outer_count());
-  return buffers;
+    points = std::max(points, plan[p].outer * plan[p].target * plan[p].inner);
+  return make_tile_buffers(plan.size(), points, problem.scalar, problem.fold.outer_count(), architecture);
 }
 
 }  // namespace papillon::detail

@@ -60,9 +60,10 @@ int checked_axis(std::string_view operator_name, int axis, std::string_view name
   return axis < 0 ? axis + x.rank : axis;
 }
 
-void check_not_repeating(std::string_view operator_name, const ConstTensorDescriptor& y) {
+void check_not_repeating(std::string_view operator_name, const ConstTensorDescriptor& y,
+                         std::string_view name) {
   if (overlaps_itself(y)) {
-    throw_invalid_argument(operator_name, "y of shape ", to_text(y.shape()), " and strides ",
+    throw_invalid_argument(operator_name, name, " of shape ", to_text(y.shape()), " and strides ",
                            to_text(std::span(y.strides.data(), static_cast<std::size_t>(y.rank))),
                            " has several indices for one element");
   }

@@ -21,7 +21,8 @@ int checked_axis(std::string_view operator_name, int axis, std::string_view name
                  const ConstTensorDescriptor& x);
 
 /// No element of y has several indices.
-void check_not_repeating(std::string_view operator_name, const ConstTensorDescriptor& y);
+void check_not_repeating(std::string_view operator_name, const ConstTensorDescriptor& y,
+                         std::string_view name = "y");
 
 /// The memory that the caller gave, or null where none was given or none is needed. Throws
 /// std::invalid_argument when it is smaller than `bytes` or not aligned to 16.

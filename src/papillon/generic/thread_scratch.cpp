@@ -13,19 +13,24 @@ struct Free {
   void operator()(void* memory) const { ::operator delete(memory, alignment); }
 };
 
+struct Scratch {
+  std::unique_ptr<void, Free> memory;
+  std::size_t size = 0;
+};
+
 }  // namespace
 
-void* thread_scratch(std::size_t bytes) {
-  thread_local std::unique_ptr<void, Free> memory;
-  thread_local std::size_t size = 0;
-  if (bytes > size) {
-    memory.reset();
-    size = 0;
+void* thread_scratch(std::size_t bytes, ScratchUse use) {
+  thread_local Scratch kept[2];
+  Scratch& scratch = kept[static_cast<std::size_t>(use)];
+  if (bytes > scratch.size) {
+    scratch.memory.reset();
+    scratch.size = 0;
     const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
-    memory.reset(::operator new(rounded, alignment));
-    size = rounded;
+    scratch.memory.reset(::operator new(rounded, alignment));
+    scratch.size = rounded;
   }
-  return memory.get();
+  return scratch.memory.get();
 }
 
 }  // namespace papillon::generic

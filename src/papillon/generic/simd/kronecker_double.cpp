@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "papillon/generic/simd/targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "papillon/generic/simd/kronecker_double.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once for every target
+#include "papillon/generic/simd/steps-inl.hpp"
+
+#if HWY_ONCE
+#include "papillon/generic/simd/kronecker_dispatch.hpp"
+
+namespace papillon::simd {
+template struct TileKernels<double>;
+}  // namespace papillon::simd
+#endif  // HWY_ONCE
