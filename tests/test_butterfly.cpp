@@ -263,6 +263,8 @@ TEST_CASE("butterfly: arguments that do not fit are refused by name") {
   says(refusal(std::vector<ButterflyFactor>(65, a), from, to), "factors has 65 entries");
   says(refusal({b, a}, from, to),
        "factors[0] of pattern (3, 3, 2, 1) has 6 columns but factors[1] of pattern (1, 5, 3, 3) has 15 rows");
+  says(refusal({a, papillon::row_major_butterfly(f.data(), 1, 2, 2, 3)}, from, to),
+       "factors[0] of pattern (1, 5, 3, 3) has 9 columns but factors[1] of pattern (1, 2, 2, 3) has 6 rows");
   says(refusal({a, b, b}, from, to), "factors[1] of pattern (3, 3, 2, 1) has 6 columns but factors[2]");
   says(refusal({a}, from, to), "has 9 columns but axis 1 of x of shape (4, 6) has length 6");
   says(refusal({b}, from, to), "has 9 rows but axis 1 of y of shape (4, 15) has length 15");

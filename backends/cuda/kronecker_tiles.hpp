@@ -22,7 +22,7 @@ struct KroneckerStage {
 struct KroneckerStages {
   detail::KroneckerPlan plan;
   bool through_y = false;
-  detail::KroneckerBuffers buffers;
+  detail::TileBuffers buffers;
   std::size_t workspace_bytes = 0;
 
   /// The launch of pass number `index` for the columns from `first` on.
