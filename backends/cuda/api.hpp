@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
+#include "papillon/core/butterfly_problem.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
@@ -37,6 +39,10 @@ std::size_t workspace_bytes(const detail::HadamardProblem& problem);
 void kronecker(cudaStream_t stream, const detail::KroneckerProblem& problem);
 std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
 
+/// As above for a product of Kronecker-sparse matrices.
+void butterfly(cudaStream_t stream, const detail::ButterflyProblem& problem);
+std::size_t workspace_bytes(const detail::ButterflyProblem& problem);
+
 /// What `hadamard` moves through memory for the problem. Needs no GPU.
 detail::Traffic traffic(const detail::HadamardProblem& problem);
 
@@ -50,5 +56,9 @@ std::string describe(const detail::HadamardProblem& problem, int major);
 /// are kept; x and y may be one array.
 void hadamard_on_host_arrays(const ConstTensorDescriptor& x, const TensorDescriptor& y,
                              const HadamardOptions& options);
+
+/// `kronecker` on arrays and factors in host memory, as above.
+void kronecker_on_host_arrays(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                              const TensorDescriptor& y, const KroneckerOptions& options);
 
 }  // namespace papillon::cuda

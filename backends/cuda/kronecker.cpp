@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kronecker.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "api.hpp"
+#include "device_copy.hpp"
 #include "kronecker_powers.hpp"
 #include "kronecker_tiles.hpp"
-#include "papillon/core/errors.hpp"
 #include "stream_workspace.hpp"
+#include "visit_product.hpp"
 
 namespace papillon::cuda {
 
@@ -17,45 +21,12 @@ using detail::KroneckerProblem;
 namespace {
 
 void launch(cudaStream_t stream, const Device& device, const KroneckerStage& stage) {
-  const auto run = [&](const auto& kernel) {
-    check(kernel(stream, device, stage.tile, stage.direct, nullptr), "kronecker: launching a kernel");
-  };
-  const bool narrow_in = stage.source_type == stage.scalar;
-  const bool narrow_out = stage.target_type == stage.scalar;
-  const auto of_16_bits = [&]<class S>() {
-    if (narrow_in && narrow_out) run(launch_kronecker<S, S, S>);
-    if (narrow_in && !narrow_out) run(launch_kronecker<S, float, S>);
-    if (!narrow_in && narrow_out) run(launch_kronecker<float, S, S>);
-    if (!narrow_in && !narrow_out) run(launch_kronecker<float, float, S>);
-  };
-  switch (stage.scalar) {
-    case ScalarType::float32:
-      return run(launch_kronecker<float, float, float>);
-    case ScalarType::float64:
-      return run(launch_kronecker<double, double, double>);
-    case ScalarType::complex64:
-      return run(launch_kronecker<ComplexValue<float>, ComplexValue<float>, ComplexValue<float>>);
-    case ScalarType::complex128:
-      return run(launch_kronecker<ComplexValue<double>, ComplexValue<double>, ComplexValue<double>>);
-    case ScalarType::float16:
-      return of_16_bits.template operator()<half>();
-    case ScalarType::bfloat16:
-      return of_16_bits.template operator()<bfloat16>();
-    case ScalarType::int32:
-    case ScalarType::int64:
-      break;  // refused
-  }
-}
-
-void launch(cudaStream_t stream, const Device& device, ScalarType scalar, int line,
-            const PowerProblem& power) {
-  const auto run = [&](const auto& kernel) {
-    check(kernel(stream, device, line, power, nullptr), "kronecker: launching a kernel");
-  };
-  if (scalar == ScalarType::float32) run(launch_powers<float>);
-  if (scalar == ScalarType::float64) run(launch_powers<double>);
-  if (scalar == ScalarType::float16) run(launch_powers<half>);
-  if (scalar == ScalarType::bfloat16) run(launch_powers<bfloat16>);
+  visit_storage(stage.scalar, stage.source_type != stage.scalar, stage.target_type != stage.scalar,
+                [&]<class In, class Out, class S>(std::type_identity<In>, std::type_identity<Out>,
+                                                  std::type_identity<S>) {
+                  check(launch_kronecker<In, Out, S>(stream, device, stage.tile, stage.direct, nullptr),
+                        "kronecker: launching a kernel");
+                });
 }
 
 }  // namespace
@@ -71,7 +42,10 @@ void kronecker(cudaStream_t stream, const KroneckerProblem& problem) {
   }
   const PowerPlan powers = plan_powers(problem);
   for (std::size_t p = 0; p < powers.size(); ++p)
-    launch(stream, device, problem.scalar, powers[p].line, power_problem(problem, powers, p));
+    visit_real(problem.scalar, [&]<class S>(std::type_identity<S>) {
+      check(launch_powers<S>(stream, device, powers[p].line, power_problem(problem, powers, p), nullptr),
+            "kronecker: launching a kernel");
+    });
   if (powers.size() > 0) return;
   const KroneckerStages stages = make_stages(problem);
   const StreamWorkspace workspace(stream, "kronecker", problem.workspace, stages.workspace_bytes);
@@ -81,6 +55,39 @@ void kronecker(cudaStream_t stream, const KroneckerProblem& problem) {
 
 std::size_t workspace_bytes(const KroneckerProblem& problem) {
   return problem.empty || plan_powers(problem).size() > 0 ? 0 : make_stages(problem).workspace_bytes;
+}
+
+void kronecker_on_host_arrays(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                              const TensorDescriptor& y, const KroneckerOptions& options) {
+  const KroneckerProblem problem = detail::make_kronecker_problem(factors, x, y, options);
+  current_device();
+  if (problem.empty) return;
+  const bool in_place = x.data == static_cast<const void*>(y.data);
+  const DeviceCopy device_x("kronecker", "x", x);
+  std::optional<DeviceCopy> device_y;
+  if (!in_place) device_y.emplace("kronecker", "y", ConstTensorDescriptor(y));
+  const DeviceCopy& result = device_y ? *device_y : device_x;
+  const std::int64_t batches =
+      options.batch_axis ? x.extents[static_cast<std::size_t>(
+                               *options.batch_axis < 0 ? *options.batch_axis + x.rank : *options.batch_axis)]
+                         : 1;
+  std::deque<DeviceCopy> copies;
+  std::vector<Factor> device_factors;
+  for (const Factor& factor : factors) {
+    const ConstTensorDescriptor tensor{factor.data,
+                                       factor.type,
+                                       3,
+                                       {factor.batch_stride == 0 ? 1 : batches, factor.rows, factor.columns},
+                                       {factor.batch_stride, factor.row_stride, factor.column_stride}};
+    copies.emplace_back("kronecker", "a factor", tensor);
+    device_factors.push_back(factor);
+    device_factors.back().data = copies.back().descriptor(tensor).data;
+  }
+  KroneckerOptions device_options = options;
+  device_options.workspace = {};
+  kronecker(nullptr, detail::make_kronecker_problem(device_factors, device_x.descriptor(x),
+                                                    result.descriptor(y), device_options));
+  result.copy_back("kronecker", "y", y);
 }
 
 }  // namespace papillon::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "aligned_rows.hpp"
 #include "tuning/kronecker.hpp"
 
 namespace papillon::cuda {
@@ -32,20 +33,6 @@ bool is_power(const KroneckerProblem& problem) {
   for (const AppliedFactor& factor : problem.factors)
     if (factor.rows != size || factor.columns != size || factor.batch_stride != 0) return false;
   return true;
-}
-
-/// Whether the columns are rows of contiguous, aligned points, one after the other if `dense`.
-bool has_aligned_rows(const KroneckerProblem& problem, bool dense) {
-  const Fold& fold = problem.fold;
-  const auto word = static_cast<std::int64_t>(16 / size_of(problem.scalar));
-  if (fold.axis.x_stride != 1 || fold.axis.y_stride != 1 || fold.outer_rank > 1) return false;
-  if (reinterpret_cast<std::uintptr_t>(problem.x) % 16 != 0 ||
-      reinterpret_cast<std::uintptr_t>(problem.y) % 16 != 0)
-    return false;
-  if (fold.outer_rank == 0 || fold.outer[0].extent == 1) return true;
-  const Dimension& columns = fold.outer[0];
-  if (dense) return columns.x_stride == problem.x_length && columns.y_stride == problem.y_length;
-  return columns.x_stride % word == 0 && columns.y_stride % word == 0;
 }
 
 std::int64_t power(std::int64_t size, int exponent) {

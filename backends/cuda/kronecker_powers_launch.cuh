@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-
 #include "kernels/kronecker/small.cuh"
 #include "kernels/kronecker/units.cuh"
 #include "kronecker_powers.hpp"
-#include "launch_kernel.cuh"
+#include "launch_persistent.cuh"
 #include "tuning/kronecker.hpp"
 
 namespace papillon::cuda {
-
-/// Launches as many blocks as fit the card, which share the tiles.
-template <auto Kernel>
-cudaError_t launch_persistent(cudaStream_t stream, const Device& device, const PowerProblem& problem,
-                              int threads, int blocks, int bytes, KernelUse* use) {
-  const cudaError_t error = allow_shared_memory<Kernel>(device, device.shared_bytes);
-  if (error != cudaSuccess) return error;
-  if (use != nullptr) {
-    const cudaError_t described = describe_kernel<Kernel>(threads, static_cast<std::size_t>(bytes), *use);
-    use->resident_threads = threads * blocks;
-    return described;
-  }
-  static std::atomic<int> known{0};  // one architecture at a time has these kernels
-  int resident = known.load(std::memory_order_relaxed);
-  if (resident == 0) {
-    const cudaError_t asked = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, Kernel, threads,
-                                                                            static_cast<std::size_t>(bytes));
-    if (asked != cudaSuccess) return asked;
-    known.store(resident, std::memory_order_relaxed);
-  }
-  const std::int64_t most = std::int64_t{device.multiprocessors} * std::max(resident, 1);
-  return launch<Kernel>(stream, std::min(problem.tiles, most), threads, bytes, problem);
-}
 
 template <class S>
 struct PowerFamilies {
@@ -43,7 +17,7 @@ struct PowerFamilies {
     using Tile = SmallTile<sum_type<S>, P, Count, Fused, Lanes, Groups>;
     return launch_persistent<
         &kronecker_small_kernel<S, S, S, P, Count, Fused, Lanes, Groups, Threads, Blocks, Stages>>(
-        stream, device, problem, Threads, Blocks, Tile::bytes(Stages), use);
+        stream, device, problem, problem.tiles, Threads, Blocks, Tile::bytes(Stages), use);
   }
   template <int P, int Count, int Lanes, int Groups, int Threads, int Blocks, int Stages, int Rows,
             int Vectors>
@@ -52,14 +26,14 @@ struct PowerFamilies {
     using Tile = PowerTile<sum_type<S>, P, Count, Lanes, Groups>;
     return launch_persistent<
         &kronecker_powers_kernel<S, S, S, P, Count, Lanes, Groups, Threads, Blocks, Stages, Rows, Vectors>>(
-        stream, device, problem, Threads, Blocks, Tile::bytes(Stages), use);
+        stream, device, problem, problem.tiles, Threads, Blocks, Tile::bytes(Stages), use);
   }
   template <int P, int Count, int Lanes, int Groups, int Threads, int Blocks, int Stages, int, int>
   static cudaError_t units(cudaStream_t stream, const Device& device, const PowerProblem& problem,
                            KernelUse* use) {
     using Tile = UnitTile<S, P, Count, Lanes, Groups>;
     return launch_persistent<&kronecker_units_kernel<S, P, Count, Lanes, Groups, Threads, Blocks, Stages>>(
-        stream, device, problem, Threads, Blocks, Tile::bytes(Stages), use);
+        stream, device, problem, problem.tiles, Threads, Blocks, Tile::bytes(Stages), use);
   }
 };
 

@@ -13,6 +13,13 @@ def latest() -> Path:
     return max(FOLDER.glob("hadamard_*.json"))
 
 
+# Time over that of a copy of x, of Kronecker products of rows x size^count: f32, bf16 (and f16), f64.
+KRONECKER_GOALS = {(1024, 2, 10): (2, 2, 2), (65536, 2, 10): (1.3, 1.3, 1.3), (1024, 4, 6): (2, 2, 2),
+                   (1024, 8, 5): (1.5, 1.6, 1.5), (1024, 16, 4): (2.0, 1.8, 1.6), (1024, 32, 3): (2.6, 1.8, 1.8),
+                   (65536, 32, 2): (1.8, 1.5, 1.4), (1024, 64, 3): (4.8, 1.6, 2.5), (65536, 64, 2): (3.2, 1.4, 1.7),
+                   (320, 128, 3): (8.5, 2.2, 4.6)}
+
+
 def load(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 

@@ -15,7 +15,7 @@ namespace papillon::cli {
 namespace {
 
 /// Operators that the CUDA backend has kernels for.
-constexpr std::array<std::string_view, 1> gpu_operators = {"hadamard"};
+constexpr std::array<std::string_view, 2> gpu_operators = {"hadamard", "kronecker"};
 
 }  // namespace
 
@@ -47,6 +47,11 @@ void hadamard_on_gpu(const TensorDescriptor& array, const HadamardOptions& optio
   cuda::hadamard_on_host_arrays(array, array, options);
 }
 
+void kronecker_on_gpu(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                      const TensorDescriptor& y, const KroneckerOptions& options) {
+  cuda::kronecker_on_host_arrays(factors, x, y, options);
+}
+
 GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major) {
   return {true, cuda::traffic(problem), cuda::workspace_bytes(problem), cuda::describe(problem, major)};
 }
@@ -56,6 +61,10 @@ GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major) {
 std::string why_no_gpu() { return "this build has no CUDA backend"; }
 std::vector<std::string> gpu_names() { return {}; }
 void hadamard_on_gpu(const TensorDescriptor&, const HadamardOptions&) {
+  throw std::runtime_error(why_no_gpu());
+}
+void kronecker_on_gpu(std::span<const Factor>, const ConstTensorDescriptor&, const TensorDescriptor&,
+                      const KroneckerOptions&) {
   throw std::runtime_error(why_no_gpu());
 }
 GpuPlan plan_on_gpu(const detail::HadamardProblem&, int) {

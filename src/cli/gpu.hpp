@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "papillon/core/pass.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
+#include "papillon/kronecker_options.hpp"
 
 // What the command asks of the CUDA backend; all of it also answers in builds without one.
 namespace papillon::cli {
@@ -26,6 +28,10 @@ std::vector<std::string> gpu_names();
 
 /// Transforms an array in host memory in place on the GPU. Throws when `why_no_gpu` has something to say.
 void hadamard_on_gpu(const TensorDescriptor& array, const HadamardOptions& options);
+
+/// A product from one array in host memory to another on the GPU; the factors lie in host memory too.
+void kronecker_on_gpu(std::span<const Factor> factors, const ConstTensorDescriptor& x,
+                      const TensorDescriptor& y, const KroneckerOptions& options);
 
 /// How the backend would carry out a transform.
 struct GpuPlan {

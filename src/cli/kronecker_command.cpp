@@ -22,7 +22,7 @@ struct Arguments {
 };
 
 void run(const Arguments& arguments) {
-  use_gpu(arguments.common.device, "kronecker");
+  const bool on_gpu = use_gpu(arguments.common.device, "kronecker");
   const AxisInput input(arguments.common, "kronecker");
   std::vector<LoadedArray> arrays;
   std::vector<Factor> factors;
@@ -43,6 +43,7 @@ void run(const Arguments& arguments) {
   options.axis = 1;  // of the parts
   apply_along_axis(arguments.common, input, length,
                    [&](const ConstTensorDescriptor& x, const TensorDescriptor& y) {
+                     if (on_gpu) return kronecker_on_gpu(factors, x, y, options);
                      const Kokkos::DefaultHostExecutionSpace space;
                      kronecker(space, factors, x, y, options);
                      space.fence("papillon: slab of a file");

@@ -11,6 +11,7 @@
 #include "papillon/core/view.hpp"
 #include "papillon/generic/butterfly.hpp"
 #include "papillon/generic/host_space.hpp"
+#include "papillon/kokkos_cuda.hpp"
 
 namespace papillon {
 
@@ -56,8 +57,9 @@ template <class ExecutionSpace>
 void butterfly(const ExecutionSpace& space, std::span<const ButterflyFactor> factors,
                const ConstTensorDescriptor& x, const TensorDescriptor& y,
                const ButterflyOptions& options = {}) {
-  generic::run_butterfly<generic::is_host_space<ExecutionSpace>>(
-      space, detail::make_butterfly_problem(factors, x, y, options));
+  const detail::ButterflyProblem problem = detail::make_butterfly_problem(factors, x, y, options);
+  if (detail::run_on_cuda(space, problem)) return;
+  generic::run_butterfly<generic::is_host_space<ExecutionSpace>>(space, problem);
 }
 
 /// As above for Kokkos Views of equal rank, of any layout.
@@ -87,10 +89,11 @@ ButterflyFactor describe_butterfly(const View& view) {
 
 /// Bytes of workspace that a call needs: 0 where one pass does it. Throws as `butterfly` does.
 template <class ExecutionSpace>
-std::size_t butterfly_workspace_bytes(const ExecutionSpace&, std::span<const ButterflyFactor> factors,
+std::size_t butterfly_workspace_bytes(const ExecutionSpace& space, std::span<const ButterflyFactor> factors,
                                       const ConstTensorDescriptor& x, const TensorDescriptor& y,
                                       const ButterflyOptions& options = {}) {
   const auto problem = detail::make_butterfly_problem(factors, x, y, options);
+  if (const auto bytes = detail::cuda_workspace_bytes(space, problem)) return *bytes;
   if (problem.empty) return 0;
   constexpr Architecture architecture = generic::architecture_of<ExecutionSpace>;
   return detail::buffers_of(problem, detail::plan_butterfly(problem, architecture), architecture)

@@ -8,6 +8,8 @@
 #include <string>
 #include <type_traits>
 
+#include "papillon/butterfly_options.hpp"
+#include "papillon/core/butterfly_problem.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/tensor.hpp"
@@ -25,6 +27,8 @@ void hadamard(cudaStream_t stream, const detail::HadamardProblem& problem);
 std::size_t workspace_bytes(const detail::HadamardProblem& problem);
 void kronecker(cudaStream_t stream, const detail::KroneckerProblem& problem);
 std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
+void butterfly(cudaStream_t stream, const detail::ButterflyProblem& problem);
+std::size_t workspace_bytes(const detail::ButterflyProblem& problem);
 std::string why_unavailable();
 }  // namespace cuda
 
@@ -91,8 +95,15 @@ inline std::size_t hadamard_workspace_bytes(cudaStream_t, const ConstTensorDescr
 /// are those of `papillon::kronecker` for Kokkos execution spaces (see kronecker.hpp), which this call does
 /// not need; the order of the factors, and so the roundings, may differ from the CPU's.
 ///
-/// Consecutive factors are applied to a tile in shared memory, so that memory moves once a pass. In place it
+/// Consecutive factors are applied to a tile in shared memory, so that memory moves once a pass; square
+/// factors of one size, a power of two up to 128, over rows without gaps run in tuned kernels. In place it
 /// takes factors of up to about 14000 rows and columns of float32.
+///
+/// float32 and complex sums are fused multiply-adds in the order of rising column index. From 16 × 16 on the
+/// tuned kernels of double and of 16-bit scalars form theirs on the matrix units, where the order is the
+/// hardware's. 16-bit results are rounded to the scalar after each factor there, and between the passes of
+/// the tuned kernels for smaller factors: to the bound of kronecker.hpp that adds at most one unit roundoff
+/// of the scalar times |scale| · (|F1| ⊗ … ⊗ |Fk|) |x| for each factor but the last.
 ///
 /// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty and
 /// `kronecker_workspace_bytes` above 0 the workspace is allocated and freed on the stream.
@@ -114,6 +125,36 @@ inline std::size_t kronecker_workspace_bytes(cudaStream_t, std::span<const Facto
                                              const ConstTensorDescriptor& x, const TensorDescriptor& y,
                                              const KroneckerOptions& options = {}) {
   return cuda::workspace_bytes(detail::make_kronecker_problem(factors, x, y, options));
+}
+
+/// The product of Kronecker-sparse matrices times the vectors along one axis of arrays in device memory,
+/// enqueued on `stream`, which belongs to the current device. The factors' values and the permutation lie in
+/// device memory too. Contract and errors are those of `papillon::butterfly` for Kokkos execution spaces (see
+/// butterfly.hpp), which this call does not need; results of real scalars are the same bits.
+///
+/// Factors of 2 × 2 blocks over contiguous rows of 2^8 to 2^12 points run in a kernel of their own, in one
+/// pass.
+///
+/// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty and
+/// `butterfly_workspace_bytes` above 0 the workspace is allocated and freed on the stream.
+inline void butterfly(cudaStream_t stream, std::span<const ButterflyFactor> factors,
+                      const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                      const ButterflyOptions& options = {}) {
+  cuda::butterfly(stream, detail::make_butterfly_problem(factors, x, y, options));
+}
+template <DeviceTensor X, DeviceTensor Y>
+void butterfly(cudaStream_t stream, std::span<const ButterflyFactor> factors, const X& x, const Y& y,
+               const ButterflyOptions& options = {}) {
+  static_assert(!std::is_const_v<typename Y::element_type>, "papillon::butterfly: y has const elements");
+  butterfly(stream, factors, ConstTensorDescriptor(detail::describe_device_tensor(x)),
+            detail::describe_device_tensor(y), options);
+}
+
+/// Bytes of workspace that the call needs; 0 for every product of one pass. Needs no GPU.
+inline std::size_t butterfly_workspace_bytes(cudaStream_t, std::span<const ButterflyFactor> factors,
+                                             const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                                             const ButterflyOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_butterfly_problem(factors, x, y, options));
 }
 
 }  // namespace papillon

@@ -67,15 +67,7 @@ void hadamard(const ExecutionSpace& space, const ConstTensorDescriptor& x, const
               const HadamardOptions& options = {}) {
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
   const detail::HadamardProblem problem = detail::make_hadamard_problem(x, y, options, host);
-#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
-  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
-    if (detail::uses_cuda(space)) {
-      const detail::CurrentDevice device(space);
-      cuda::hadamard(space.cuda_stream(), problem);
-      return;
-    }
-  }
-#endif
+  if (detail::run_on_cuda(space, problem)) return;
   generic::run_hadamard<host>(space, problem);
 }
 
@@ -99,16 +91,11 @@ void hadamard(const ExecutionSpace& space, const XView& x, const YView& y,
 /// that where an ordered axis of several passes is not the slowest of several axes. Throws as `hadamard`
 /// does.
 template <class ExecutionSpace>
-std::size_t hadamard_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
-                                     const ConstTensorDescriptor& x, const TensorDescriptor& y,
-                                     const HadamardOptions& options = {}) {
+std::size_t hadamard_workspace_bytes(const ExecutionSpace& space, const ConstTensorDescriptor& x,
+                                     const TensorDescriptor& y, const HadamardOptions& options = {}) {
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
   const auto problem = detail::make_hadamard_problem(x, y, options, false);
-#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
-  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
-    if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
-  }
-#endif
+  if (const auto bytes = detail::cuda_workspace_bytes(space, problem)) return *bytes;
   return detail::workspace_bytes(problem, host ? Architecture::cpu : Architecture::device);
 }
 template <class ExecutionSpace, KokkosView XView, KokkosView YView>

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <optional>
 #include <type_traits>
 
 // Calls of Kokkos::Cuda instances run on the CUDA backend where Papillon was built with it
@@ -42,9 +44,39 @@ inline bool uses_cuda(const Kokkos::Cuda& space) {
   const CurrentDevice device(space);
   return cuda::why_unavailable().empty();
 }
+inline void run_on(cudaStream_t stream, const HadamardProblem& problem) { cuda::hadamard(stream, problem); }
+inline void run_on(cudaStream_t stream, const KroneckerProblem& problem) { cuda::kronecker(stream, problem); }
+inline void run_on(cudaStream_t stream, const ButterflyProblem& problem) { cuda::butterfly(stream, problem); }
 #else
 template <class ExecutionSpace>
 inline constexpr bool may_use_cuda = false;
 #endif
+
+/// Runs a checked problem on the CUDA backend, if it runs the calls of `space`; whether it does.
+template <class ExecutionSpace, class Problem>
+bool run_on_cuda([[maybe_unused]] const ExecutionSpace& space, [[maybe_unused]] const Problem& problem) {
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (may_use_cuda<ExecutionSpace>) {
+    if (uses_cuda(space)) {
+      const CurrentDevice device(space);
+      run_on(space.cuda_stream(), problem);
+      return true;
+    }
+  }
+#endif
+  return false;
+}
+
+/// Bytes of workspace of the CUDA backend, if it runs the calls of `space`.
+template <class ExecutionSpace, class Problem>
+std::optional<std::size_t> cuda_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
+                                                [[maybe_unused]] const Problem& problem) {
+#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
+  if constexpr (may_use_cuda<ExecutionSpace>) {
+    if (uses_cuda(space)) return cuda::workspace_bytes(problem);
+  }
+#endif
+  return std::nullopt;
+}
 
 }  // namespace papillon::detail

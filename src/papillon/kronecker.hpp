@@ -59,15 +59,7 @@ template <class ExecutionSpace>
 void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, const ConstTensorDescriptor& x,
                const TensorDescriptor& y, const KroneckerOptions& options = {}) {
   const detail::KroneckerProblem problem = detail::make_kronecker_problem(factors, x, y, options);
-#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
-  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
-    if (detail::uses_cuda(space)) {
-      const detail::CurrentDevice device(space);
-      cuda::kronecker(space.cuda_stream(), problem);
-      return;
-    }
-  }
-#endif
+  if (detail::run_on_cuda(space, problem)) return;
   generic::run_kronecker<generic::is_host_space<ExecutionSpace>>(space, problem);
 }
 
@@ -88,15 +80,11 @@ void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, con
 
 /// Bytes of workspace that a call needs: 0 where one pass does it. Throws as `kronecker` does.
 template <class ExecutionSpace>
-std::size_t kronecker_workspace_bytes([[maybe_unused]] const ExecutionSpace& space,
-                                      std::span<const Factor> factors, const ConstTensorDescriptor& x,
-                                      const TensorDescriptor& y, const KroneckerOptions& options = {}) {
+std::size_t kronecker_workspace_bytes(const ExecutionSpace& space, std::span<const Factor> factors,
+                                      const ConstTensorDescriptor& x, const TensorDescriptor& y,
+                                      const KroneckerOptions& options = {}) {
   const auto problem = detail::make_kronecker_problem(factors, x, y, options);
-#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
-  if constexpr (detail::may_use_cuda<ExecutionSpace>) {
-    if (detail::uses_cuda(space)) return cuda::workspace_bytes(problem);
-  }
-#endif
+  if (const auto bytes = detail::cuda_workspace_bytes(space, problem)) return *bytes;
   return generic::kronecker_workspace_bytes<ExecutionSpace>(problem);
 }
 
