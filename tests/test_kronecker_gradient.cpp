@@ -229,13 +229,13 @@ TEST_CASE("kronecker_factor_gradient: chunks of columns, also within a batch ent
   const std::int64_t rows = 2, columns = 1400001;
   const auto x = random_values<float>(static_cast<std::size_t>(rows * 4 * columns), 1, Data::integers);
   const auto dy = random_values<float>(static_cast<std::size_t>(rows * 6 * columns), 2, Data::integers);
-  const auto a = random_values<float>(4, 3, Data::integers);
+  const auto a = random_values<float>(static_cast<std::size_t>(rows * 4), 3, Data::integers);
   const auto b = random_values<float>(static_cast<std::size_t>(3 * 6), 4, Data::integers);
   for (const bool batch_wise : {false, true}) {
     std::vector<float> gradient(18), expected(18);
     std::vector<double> exact(18);
     const std::vector factors{
-        papillon::row_major_factor(a.data(), 2, 2),
+        Factor{a.data(), papillon::ScalarType::float32, 2, 2, 2, 1, 4},  // another for each batch entry
         Factor{b.data(), papillon::ScalarType::float32, 3, 2, 2, 1, batch_wise ? 6 : 0}};
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < columns; ++c)
@@ -243,7 +243,7 @@ TEST_CASE("kronecker_factor_gradient: chunks of columns, also within a batch ent
           for (std::int64_t q = 0; q < 2; ++q) {
             double w = 0;  // of (A ⊗ 1) x
             for (std::int64_t j = 0; j < 2; ++j)
-              w += double{a[static_cast<std::size_t>(i * 2 + j)]} *
+              w += double{a[static_cast<std::size_t>((r * 2 + i) * 2 + j)]} *
                    double{x[static_cast<std::size_t>((r * 4 + j * 2 + q) * columns + c)]};
             for (std::int64_t p = 0; p < 3; ++p)
               exact[static_cast<std::size_t>(((batch_wise ? r : 0) * 3 + p) * 2 + q)] +=

@@ -21,6 +21,10 @@ void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, 
   static_cast<void>(papillon::selected_backend(space, x, x));
   const papillon::Factor factor = papillon::describe_factor(x);
   papillon::kronecker(space, std::span(&factor, 1), x, x, {.vectors = papillon::VectorSide::left});
+  papillon::kronecker_factor_gradient(space, std::span(&factor, 1), 0, x, x, x);
+  static_cast<void>(papillon::kronecker_gradient_workspace_bytes(
+      space, std::span(&factor, 1), 0, papillon::describe_view(x), papillon::describe_view(x),
+      papillon::describe_view(x)));
   const papillon::ButterflyFactor block{x.data(), papillon::ScalarType::float32, 1, 4, 4, 2};
   papillon::butterfly(space, std::span(&block, 1), x, x, {.adjoint = true});
   static_cast<void>(papillon::butterfly_workspace_bytes(

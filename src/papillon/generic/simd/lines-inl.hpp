@@ -199,18 +199,27 @@ HWY_NOINLINE void lanes_to_lines(const R* from, std::int64_t points, std::int64_
   }
 }
 
+/// How far ahead of the results memory is fetched to be written. (Measured on Zen 5.)
+template <class R>
+inline constexpr std::int64_t store_ahead = 2048 / static_cast<std::int64_t>(sizeof(R));
+
 /// factors_in_registers on lines of as many points as a vector has lanes, for `lines` of them, a multiple of
-/// that number.
-template <int P, int Count, class R>
+/// that number. `Between`: twice as many factors, the slower half of them between the lines that are taken
+/// together.
+template <int P, int Count, bool Between, class R>
 HWY_NOINLINE void lines_in_registers(const R* const* entries, const R* from, R* to, std::int64_t lines) {
   constexpr std::int64_t l = lanes<R>;
   static_assert(power(P, Count) == l);
   for (std::int64_t line = 0; line < lines; line += l) {
     Vector<R> v[l];
     PAPILLON_UNROLL
-    for (int i = 0; i < l; ++i) v[i] = load(from + (line + i) * l);
+    for (int i = 0; i < l; ++i) {
+      v[i] = load(from + (line + i) * l);
+      __builtin_prefetch(to + (line + i) * l + store_ahead<R>, 1);
+    }
+    if constexpr (Between) apply_all_in_registers<P, Count, 0, R>(v, entries);
     transpose<R>(v);
-    apply_all_in_registers<P, Count, 0, R>(v, entries);
+    apply_all_in_registers<P, Count, 0, R>(v, Between ? entries + Count : entries);
     transpose<R>(v);
     PAPILLON_UNROLL
     for (int i = 0; i < l; ++i) store(v[i], to + (line + i) * l);

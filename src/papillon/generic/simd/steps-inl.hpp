@@ -50,6 +50,7 @@ class Planner {
     for (int step = 0; step < product_.count;) {
       if (plan_.split < 0) try_split(step, end);
       TileStep next = choose(step);
+      if (next.kind == TileStep::Kind::registers) leave_for_blocks(step, next);
       if (next.kind == TileStep::Kind::lines) {
         next.inner_first = static_cast<std::int8_t>(inner_end);
         add_inner(next, inner, inner_end);
@@ -123,6 +124,31 @@ class Planner {
       lines(step, next);
     }
     return next;
+  }
+
+  /// Where the last factors fill the lanes, as many of the same size before them go with them.
+  void leave_for_blocks(int step, TileStep& next) const {
+    const std::int64_t extent = factor(step).rows;
+    int half = 1;
+    std::int64_t filled = extent;
+    for (; filled < lanes<R>; filled *= extent) ++half;
+    const int left = product_.count - step;
+    if (filled != lanes<R> || half < 2 || product_.width != 1 || left < 2 * half ||
+        product_.order[step] != step)
+      return;
+    for (int i = step; i < product_.count; ++i) {
+      if (product_.order[i] != i || factor(i).rows != extent || factor(i).columns != extent) return;
+    }
+    if (left == 2 * half) {
+      next.kind = TileStep::Kind::blocks_in_registers;
+      next.count = static_cast<std::int8_t>(left);
+    } else {
+      const int most = most_in_registers(extent);
+      const int rest = left - 2 * half;
+      const int walks = (rest + most - 1) / most;
+      next.count = static_cast<std::int8_t>((rest + walks - 1) / walks);
+      next.run = points_from(product_.order[step] + next.count);
+    }
   }
 
   /// Whether the factors from that of `step` on are taken with lines in lanes, and which steps that covers.
@@ -303,6 +329,14 @@ class TileRun {
         });
         return;
       }
+      case TileStep::Kind::blocks_in_registers: {
+        const R* entries[2 * max_count];
+        visit_small_factors(collect(s, entries), s.count / 2, [&]<int P, int Count>() {
+          if constexpr (power(P, Count) == lanes<R>)
+            lines_in_registers<P, Count, true, R>(entries, from.re, to.re, outer * lanes<R>);
+        });
+        return;
+      }
       case TileStep::Kind::lines:
         return in_lanes(s, outer, from, to);
       case TileStep::Kind::lines_in_registers: {
@@ -311,7 +345,7 @@ class TileRun {
         const std::int64_t whole = outer / lanes<R> * lanes<R>;
         visit_small_factors(collect(inner, entries), inner.count, [&]<int P, int Count>() {
           if constexpr (power(P, Count) == lanes<R>)
-            lines_in_registers<P, Count, R>(entries, from.re, to.re, whole);
+            lines_in_registers<P, Count, false, R>(entries, from.re, to.re, whole);
         });
         return in_lanes(s, outer - whole, from.at(whole * lanes<R>), to.at(whole * lanes<R>));
       }
