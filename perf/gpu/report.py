@@ -183,7 +183,7 @@ def missed(figures: dict) -> str:
 def kronecker(path: Path) -> str:
     figures = results.load(path)
     chain = results.load(results.FOLDER / "peers.json")["kronecker_over_copy"]
-    line = {(l["scalar"], l["rows"], l["size"], l["count"]): l for l in figures["lines"]}
+    line = {(l["scalar"], l["rows"], l["size"], l["count"]): l for l in results.lines(figures, "kronecker")}
     rows = []
     for shape, goals in results.KRONECKER_GOALS.items():
         cells = ["{} × {}^{}".format(*shape)]
@@ -200,6 +200,14 @@ def kronecker(path: Path) -> str:
         head += [f"{scalar} µs", "/ copy", "goal", "chain", "TFLOP/s"]
     return (f"Figures: `{path.resolve().relative_to(results.ROOT)}` ({figures['code']}). *chain*: {chain['source']}.\n\n"
             + table(head, rows))
+
+
+def butterfly(path: Path) -> str:
+    lines = results.lines(results.load(path), "butterfly")
+    value = {(l["scalar"], l["n"]): l["ratio"] for l in lines}
+    rows = [[str(n), *(marked(value[s, n], 0.7 if s == "f32" else None) for s in ("f32", "bf16", "f16", "f64"))]
+            for n in sorted({l["n"] for l in lines})]
+    return table(["n", "f32", "bf16", "f16", "f64"], rows)
 
 
 def main(path: Path) -> None:
@@ -264,6 +272,11 @@ and 32^3 fill the shared memory with one tile, so that a multiprocessor has one 
 P = 32 to 128 runs at 35 to 43 TFLOP/s, of which the inner loop alone would allow about 54 (a loop of 553 instructions has
 512 FFMA, and dispatch stalls); bf16 below P = 16 forms its sums in FP32, at the same rate as f32.
 
+## Butterflies of 2 × 2 blocks, 2^27 elements, cold: ratio to a copy and the factors' bytes
+log2 n factors, each with 2 n values of its own. Goal: 0.7 in f32. Up to three factors are applied at a time in registers,
+whose values a thread keeps for all rows of its tile.
+
+{butterfly(products)}
 ## Missed goals of the transform
 {missed(figures)}
 Not timed: several axes at once (each is a pass of the kinds above), m above 60; anything on sm_100, where the kernels
