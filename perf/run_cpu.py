@@ -3,7 +3,9 @@
 """Runs papillon-perf on one thread and on two and prints the CPU table.
 
 Writes OUT/cpu.json: the machine, the date, the commit, and for each case the best rates (GB/s of bytes read plus
-written; elements a second) of the in-place scale loop, Papillon and the peers.
+written; elements a second) of the in-place scale loop, Papillon and the peers; and under "kronecker" the best rates
+(GFLOP/s, two operations a multiply-add) of Kronecker products, the chain of Eigen's products and, for 2 x 2 factors, the
+Hadamard transform of that length.
 """
 import argparse
 import datetime
@@ -35,11 +37,54 @@ def best(raw):
     for entry in raw["benchmarks"]:
         if entry.get("run_type") != "iteration" or entry.get("error_occurred"):
             continue
+        if "operations_per_second" in entry:
+            continue
         who, scalar, size, length = entry["run_name"].split("/")[:4]
         key = (who, f"{scalar}/{size}/{length}")
         rate = (entry["bytes_per_second"] / 1e9, entry["elements_per_second"])
         rates[key] = max(rates.get(key, (0.0, 0.0)), rate)
     return rates
+
+
+def best_products(raw):
+    """{case: {who: GFLOP/s}} of the Kronecker products, the fastest repetition of each."""
+    rates = {}
+    for entry in raw["benchmarks"]:
+        if entry.get("run_type") != "iteration" or "operations_per_second" not in entry:
+            continue
+        who, scalar, rows, product = entry["run_name"].split("/")[:4]
+        case = rates.setdefault(f"{scalar}/{rows}/{product}", {})
+        case[who] = max(case.get(who, 0.0), entry["operations_per_second"] / 1e9)
+    return rates
+
+
+# GFLOP/s of the best of the other libraries on one thread and on two (FastKron tuned for the shape, GPyTorch's chain of
+# batched products, one product alone), measured on an EPYC Zen 5 with two cores, and the goal as a multiple of it.
+PRODUCT_GOALS = {"float32/1024/2^10": (7.6, 8.9, 1.5), "float32/1024/4^6": (9.8, 15, 1.5), "float32/16/8^5": (53, 86, 1.5),
+                 "float32/256/8^5": (35, 53, 1.5), "float32/320/16^4": (73, 101, 1.5), "float32/256/32^3": (123, 175, 1.1),
+                 "float32/16/64^3": (137, 235, 1.1), "float32/10/128^2": (171, 357, 1.1)}
+
+
+def products(one, two):
+    """The entries of the Kronecker table, printed on the way."""
+    rates, rates_two = best_products(one), best_products(two) if two else {}
+    if rates:
+        print(f"\n{'Kronecker, GFLOP/s':24} {'Eigen':>7} {'Papillon':>9} {'goal':>7} {'2 threads':>10} {'Eigen':>7} {'goal':>7}")
+    table = {}
+    for case, who in rates.items():
+        second = rates_two.get(case, {})
+        peer, peer_two, factor = PRODUCT_GOALS[case]
+        entry = {"papillon": who["kronecker"], "eigen": who.get("kronecker_eigen"), "hadamard": who.get("kronecker_hadamard"),
+                 "papillon_two_threads": second.get("kronecker"), "eigen_two_threads": second.get("kronecker_eigen"),
+                 "hadamard_two_threads": second.get("kronecker_hadamard"), "goal": factor * peer,
+                 "goal_two_threads": factor * peer_two, "goal_words": f"{factor} x the best peer"}
+        table[case] = entry
+        numbers = [entry[key] for key in ("eigen", "papillon", "goal", "papillon_two_threads", "eigen_two_threads",
+                                          "goal_two_threads")]
+        cells = [f"{number:.1f}" if number else "-" for number in numbers]
+        print(f"{case:24} {cells[0]:>7} {cells[1]:>9} {cells[2]:>7} {cells[3]:>10} {cells[4]:>7} {cells[5]:>7}"
+              + (f"   Hadamard {entry['hadamard'] / entry['papillon']:.2f} times as fast" if entry["hadamard"] else ""))
+    return table
 
 
 def cpu_model():
@@ -120,6 +165,7 @@ def main():
             line += f" {words:>24}"
         result["cases"][case] = entry
         print(line)
+    result["kronecker"] = products(one, two)
     target = arguments.out / "cpu.json"
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")

@@ -11,6 +11,7 @@
 #include "papillon/butterfly.hpp"
 #include "papillon/butterfly_factors.hpp"
 #include "papillon/hadamard.hpp"
+#include "papillon/kronecker.hpp"
 #include "support/random.hpp"
 #include "support/reference.hpp"
 
@@ -66,6 +67,38 @@ void print_butterfly(const char* name) {
   }
 }
 
+/// Products that take one pass and several, with lines in lanes and in rows.
+template <class T>
+void print_products(const char* name) {
+  const struct {
+    std::int64_t outer, inner;
+    std::vector<std::int64_t> extents;
+  } cases[] = {{700, 1, std::vector<std::int64_t>(10, 2)},
+               {17, 1, {8, 8, 8, 8}},
+               {5, 3, {41, 40, 43}},
+               {1, 77, {16, 16, 16}},
+               {9, 1, {128, 128}},
+               {2, 1, {64, 64, 64}}};
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& c : cases) {
+    std::int64_t n = 1;
+    std::vector<std::vector<T>> entries;
+    std::vector<papillon::Factor> factors;
+    for (const std::int64_t extent : c.extents) {
+      n *= extent;
+      entries.push_back(random_values<T>(static_cast<std::size_t>(extent * extent), 5u + entries.size()));
+      factors.push_back(papillon::row_major_factor(entries.back().data(), extent, extent));
+    }
+    const auto x = random_values<T>(static_cast<std::size_t>(c.outer * n * c.inner), 43u);
+    std::vector<T> y(x.size());
+    papillon::kronecker(space, factors, papillon::row_major(x.data(), {c.outer, n, c.inner}),
+                        papillon::row_major(y.data(), {c.outer, n, c.inner}), {.scale = 0.5, .axis = 1});
+    space.fence();
+    std::cout << "kronecker " << name << " (" << c.outer << ", " << n << ", " << c.inner << ") " << std::hex
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,4 +115,10 @@ int main(int argc, char** argv) {
   print_butterfly<float>("float32");
   print_butterfly<papillon::bfloat16>("bfloat16");
   print_butterfly<std::complex<double>>("complex128");
+  print_products<float>("float32");
+  print_products<double>("float64");
+  print_products<papillon::half>("float16");
+  print_products<papillon::bfloat16>("bfloat16");
+  print_products<std::complex<float>>("complex64");
+  print_products<std::complex<double>>("complex128");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // papillon-perf: the transform on the CPU beside a plain in-place scale loop over the same bytes and beside
-// peers, all in one run. Google Benchmark does the timing; perf/run_cpu.py makes the table.
+// peers, and Kronecker products beside a chain of matrix products, all in one run. Google Benchmark does the
+// timing; perf/run_cpu.py makes the table.
 //
 //   papillon-perf [--quick] [--plugin NAME=path]... [--kokkos-num-threads=N] [--benchmark_...]
 #include <benchmark/benchmark.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "kronecker.hpp"
 #include "limits.hpp"
 #include "papillon/generic/simd/kernels.hpp"
 #include "papillon/papillon.hpp"
@@ -173,6 +175,7 @@ int main(int argc, char** argv) {
         add(peer->name(), [what, p = peer.get()](benchmark::State& state) { run_peer(state, what, *p); });
       }
     }
+    perf::register_products(quick, threads);
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
     return 0;

@@ -13,7 +13,7 @@ namespace papillon::generic {
 namespace {
 
 /// Bytes of values that a tile should have: enough to make the cost of handing it out small.
-constexpr std::int64_t tile_bytes = std::int64_t{64} << 10;
+constexpr std::int64_t tile_bytes = std::int64_t{128} << 10;
 /// Points of a tile at least, where there are so many.
 constexpr std::int64_t least_tile_points = 1024;
 /// Multiply-adds below which sharing work among threads costs more than it gains: starting a team takes about
@@ -263,19 +263,28 @@ auto HostKronecker<S, In, Out>::shape(const TileEnd& end, std::int64_t points, s
 template <class S, class In, class Out>
 void HostKronecker<S, In, Out>::run(std::int64_t tile) const {
   const std::int64_t first_across = tile % across_tiles_ * across_step_;
+  const std::int64_t width = std::min(across_step_, across_.extent - first_across);
+  if (batched_) {
+    const std::int64_t first_group = tile / across_tiles_ * group_step_;
+    const simd::TileProduct<R> own = make_product(stretch_at(first_group, first_across).batch, width);
+    run_product(tile, own);
+  } else if (width != across_step_) {
+    simd::TileProduct<R> narrow = product_;
+    narrow.width = width;
+    run_product(tile, narrow);
+  } else {
+    run_product(tile, product_);
+  }
+}
+
+template <class S, class In, class Out>
+void HostKronecker<S, In, Out>::run_product(std::int64_t tile, const simd::TileProduct<R>& product) const {
+  const std::int64_t first_across = tile % across_tiles_ * across_step_;
   const std::int64_t first_group = tile / across_tiles_ * group_step_;
   const std::int64_t width = std::min(across_step_, across_.extent - first_across);
   const std::int64_t groups = std::min(group_step_, groups_ - first_group);
   const simd::TilePlan& plan = width == across_step_ ? plan_ : last_plan_;
   const Stretch start = stretch_at(first_group, first_across);
-
-  simd::TileProduct<R> own;
-  const simd::TileProduct<R>* product = &product_;
-  if (batched_ || width != across_step_) {
-    own = batched_ ? make_product(start.batch, width) : product_;
-    own.width = width;
-    product = &own;
-  }
 
   const Shape source = shape(tile_.source, tile_.pass.source, across_.from_stride, width);
   const Shape target = shape(tile_.target, tile_.pass.target, across_.to_stride, width);
@@ -299,7 +308,7 @@ void HostKronecker<S, In, Out>::run(std::int64_t tile) const {
   const auto aligned = [](std::int64_t count) { return (count + full_lines - 1) / full_lines * full_lines; };
   R* scratch =
       static_cast<R*>(thread_scratch((static_cast<std::size_t>(planes * (aligned(copied) + aligned(made))) +
-                                      simd::tile_scratch_elements(*product, plan, groups)) *
+                                      simd::tile_scratch_elements(product, plan, groups)) *
                                      sizeof(R)));
   R* const values = scratch;
   R* const results = values + planes * aligned(copied);
@@ -332,7 +341,7 @@ void HostKronecker<S, In, Out>::run(std::int64_t tile) const {
   if constexpr (std::is_same_v<Out, R>) {
     if (writes_there) to = out + start.to;
   }
-  simd::run_tile(*product, plan, groups, from, aligned(copied), to, aligned(made), rest);
+  simd::run_tile(product, plan, groups, from, aligned(copied), to, aligned(made), rest);
   if (!writes_there) {
     for_each_stretch([&](const Stretch& stretch, std::int64_t done, std::int64_t count) {
       for_each_run(target, count, stretch.to_step,

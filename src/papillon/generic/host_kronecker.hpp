@@ -62,6 +62,7 @@ class HostKronecker {
 
   std::int64_t tiles() const { return across_tiles_ * group_tiles_; }
   void run(std::int64_t tile) const;
+  void run_product(std::int64_t tile, const simd::TileProduct<R>& product) const;
 
   void choose_across();
   void choose_tiles(int threads);

@@ -41,6 +41,7 @@ struct TileStep {
     registers,              ///< several small factors on values in registers
     lines,                  ///< several factors with a line in each lane: transposes on both sides
     lines_in_registers,     ///< the same, all in registers
+    blocks_in_registers,    ///< factors between lines, then those in them, all in registers
   };
   Kind kind;
   std::int8_t first;        ///< place of the first factor in the order of application

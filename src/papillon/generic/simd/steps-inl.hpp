@@ -50,6 +50,7 @@ class Planner {
     for (int step = 0; step < product_.count;) {
       if (plan_.split < 0) try_split(step, end);
       TileStep next = choose(step);
+      if (next.kind == TileStep::Kind::registers) leave_for_blocks(step, next);
       if (next.kind == TileStep::Kind::lines) {
         next.inner_first = static_cast<std::int8_t>(inner_end);
         add_inner(next, inner, inner_end);
@@ -90,12 +91,16 @@ class Planner {
     const std::int64_t extent = factor(step).rows;
     const int most = most_in_registers(extent);
     const int first = product_.order[step];
+    if (most == 0) return 0;
     int count = 0;
-    while (count < most && step + count < product_.count && product_.order[step + count] == first + count &&
+    while (step + count < product_.count && product_.order[step + count] == first + count &&
            factor(step + count).rows == extent && factor(step + count).columns == extent &&
            product_over(first + count + 1, product_.count) * width >= lanes<R>)
       ++count;
-    return count;
+    // Larger ones, one at a time, gain where the blocks of a matrix product are too short.
+    if (most == 1 && product_over(first + 1, product_.count) * width >= 2 * lanes<R>) return 0;
+    const int walks = (count + most - 1) / most;
+    return count == 0 ? 0 : (count + walks - 1) / walks;
   }
 
   TileStep choose(int step) const {
@@ -119,6 +124,31 @@ class Planner {
       lines(step, next);
     }
     return next;
+  }
+
+  /// Where the last factors fill the lanes, as many of the same size before them go with them.
+  void leave_for_blocks(int step, TileStep& next) const {
+    const std::int64_t extent = factor(step).rows;
+    int half = 1;
+    std::int64_t filled = extent;
+    for (; filled < lanes<R>; filled *= extent) ++half;
+    const int left = product_.count - step;
+    if (filled != lanes<R> || half < 2 || product_.width != 1 || left < 2 * half ||
+        product_.order[step] != step)
+      return;
+    for (int i = step; i < product_.count; ++i) {
+      if (product_.order[i] != i || factor(i).rows != extent || factor(i).columns != extent) return;
+    }
+    if (left == 2 * half) {
+      next.kind = TileStep::Kind::blocks_in_registers;
+      next.count = static_cast<std::int8_t>(left);
+    } else {
+      const int most = most_in_registers(extent);
+      const int rest = left - 2 * half;
+      const int walks = (rest + most - 1) / most;
+      next.count = static_cast<std::int8_t>((rest + walks - 1) / walks);
+      next.run = points_from(product_.order[step] + next.count);
+    }
   }
 
   /// Whether the factors from that of `step` on are taken with lines in lanes, and which steps that covers.
@@ -167,8 +197,9 @@ class Planner {
     }
     lines.run_after = points_from(f);
     plan_.line_points = std::max(plan_.line_points, most);
-    if (lines.inner_count == 1 && inner[end - 1].kind == TileStep::Kind::registers && lines.run == lanes<R> &&
-        product_.width == 1)
+    const TileStep& only = inner[end - 1];
+    const bool whole_line = only.outer == 1 && only.run == lanes<R> && lines.run == lanes<R>;
+    if (lines.inner_count == 1 && only.kind == TileStep::Kind::registers && whole_line)
       lines.kind = TileStep::Kind::lines_in_registers;
   }
 
@@ -236,16 +267,17 @@ class TileRun {
   }
 
   void run(std::int64_t lines, Values<const R> from, Values<R> to) const {
-    if (plan_.split == plan_.count) return steps(0, plan_.count, lines, from, to, far_);
+    if (plan_.split == plan_.count)
+      return steps(0, plan_.count, lines, from, to, far_, lines * plan_.points_before);
     if (plan_.split > 0) {
-      steps(0, plan_.split, lines, from, far_[plan_.split % 2], far_);
+      steps(0, plan_.split, lines, from, far_[plan_.split % 2], far_, lines * plan_.points_before);
       from = {far_[plan_.split % 2].re, far_[plan_.split % 2].plane};
     }
     const std::int64_t blocks = lines * plan_.blocks;
     const std::int64_t chunk = chunk_blocks();
     for (std::int64_t first = 0; first < blocks; first += chunk)
       steps(plan_.split, plan_.count, std::min(chunk, blocks - first), from.at(first * plan_.block_before),
-            to.at(first * plan_.block_after), near_);
+            to.at(first * plan_.block_after), near_, plan_.split == 0 ? chunk * plan_.block_before : 0);
   }
 
  private:
@@ -270,15 +302,16 @@ class TileRun {
 
   /// Steps first … last - 1 on `lines` lines or blocks, through buffers in turn.
   void steps(int first, int last, std::int64_t lines, Values<const R> from, Values<R> to,
-             const Values<R> (&buffers)[2]) const {
+             const Values<R> (&buffers)[2], std::int64_t ahead) const {
     for (int s = first; s < last; ++s) {
       const Values<R> target = s + 1 == last ? to : buffers[(s + 1) % 2];
-      step(plan_.steps[s], lines, from, target);
+      step(plan_.steps[s], lines, from, target, s == first ? ahead : 0);
       from = {target.re, target.plane};
     }
   }
 
-  void step(const TileStep& s, std::int64_t lines, Values<const R> from, Values<R> to) const {
+  void step(const TileStep& s, std::int64_t lines, Values<const R> from, Values<R> to,
+            std::int64_t ahead) const {
     const std::int64_t outer = lines * s.outer;
     switch (s.kind) {
       case TileStep::Kind::entries_times_vectors:
@@ -288,7 +321,19 @@ class TileRun {
       case TileStep::Kind::registers: {
         const R* entries[max_count];
         visit_small_factors(collect(s, entries), s.count, [&]<int P, int Count>() {
-          factors_in_registers<P, Count, R>(entries, from.re, to.re, outer, s.run, 0);
+          if (ahead > 0) {
+            factors_in_registers<P, Count, true, R>(entries, from.re, to.re, outer, s.run, ahead);
+          } else {
+            factors_in_registers<P, Count, false, R>(entries, from.re, to.re, outer, s.run, 0);
+          }
+        });
+        return;
+      }
+      case TileStep::Kind::blocks_in_registers: {
+        const R* entries[2 * max_count];
+        visit_small_factors(collect(s, entries), s.count / 2, [&]<int P, int Count>() {
+          if constexpr (power(P, Count) == lanes<R>)
+            lines_in_registers<P, Count, true, R>(entries, from.re, to.re, outer * lanes<R>);
         });
         return;
       }
@@ -300,7 +345,7 @@ class TileRun {
         const std::int64_t whole = outer / lanes<R> * lanes<R>;
         visit_small_factors(collect(inner, entries), inner.count, [&]<int P, int Count>() {
           if constexpr (power(P, Count) == lanes<R>)
-            lines_in_registers<P, Count, R>(entries, from.re, to.re, whole);
+            lines_in_registers<P, Count, false, R>(entries, from.re, to.re, whole);
         });
         return in_lanes(s, outer - whole, from.at(whole * lanes<R>), to.at(whole * lanes<R>));
       }
@@ -363,7 +408,7 @@ class TileRun {
       int now = 0;
       for (int i = 0; i < s.inner_count; ++i, now ^= 1) {
         const Values<const R> source{lanes_[now].re, lanes_[now].plane};
-        step(plan_.steps[s.inner_first + i], 1, source, lanes_[now ^ 1]);
+        step(plan_.steps[s.inner_first + i], 1, source, lanes_[now ^ 1], 0);
       }
       for (int p = 0; p < planes; ++p)
         lanes_to_lines(lanes_[now].re + p * lanes_[now].plane, s.run_after, count,
