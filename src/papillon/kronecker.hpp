@@ -52,8 +52,9 @@ Factor describe_factor(const View& view) {
 /// scalars.
 ///
 /// Asynchronous on `space`; allocates only what `kronecker_workspace_bytes` says, and only if
-/// `options.workspace` is empty. Throws std::invalid_argument naming the argument and its value; nothing has
-/// been written then.
+/// `options.workspace` is empty; on host spaces each thread keeps memory for its tiles, and the caller's for
+/// the factors in the order in which they are read, until its next call. Throws std::invalid_argument naming
+/// the argument and its value; nothing has been written then.
 template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 void kronecker(const ExecutionSpace& space, std::span<const Factor> factors, const ConstTensorDescriptor& x,

@@ -255,14 +255,13 @@ class TileRun {
       return taken;
     };
     for (auto& buffer : lanes_) buffer = take(whole_vectors(plan.line_points * lanes<R>));
-    for (auto& buffer : near_) buffer = take(whole_vectors(chunk_blocks() * plan.block));
+    for (auto& buffer : near_) buffer = take(whole_vectors(chunk_blocks(plan) * plan.block));
     for (auto& buffer : far_) buffer = take(far_points(plan, lines));
   }
 
   static std::size_t scratch(const TileProduct<R>& product, const TilePlan& plan, std::int64_t lines) {
-    const TileRun run(product, plan, lines, nullptr);
     const std::int64_t points = whole_vectors(plan.line_points * lanes<R>) +
-                                whole_vectors(run.chunk_blocks() * plan.block) + far_points(plan, lines);
+                                whole_vectors(chunk_blocks(plan) * plan.block) + far_points(plan, lines);
     return static_cast<std::size_t>(2 * points * (product.complex ? 2 : 1));
   }
 
@@ -274,7 +273,7 @@ class TileRun {
       from = {far_[plan_.split % 2].re, far_[plan_.split % 2].plane};
     }
     const std::int64_t blocks = lines * plan_.blocks;
-    const std::int64_t chunk = chunk_blocks();
+    const std::int64_t chunk = chunk_blocks(plan_);
     for (std::int64_t first = 0; first < blocks; first += chunk)
       steps(plan_.split, plan_.count, std::min(chunk, blocks - first), from.at(first * plan_.block_before),
             to.at(first * plan_.block_after), near_, plan_.split == 0 ? chunk * plan_.block_before : 0);
@@ -293,10 +292,11 @@ class TileRun {
     return needed ? whole_vectors(lines * plan.points) : 0;
   }
 
-  std::int64_t chunk_blocks() const {
-    if (plan_.split == plan_.count) return 0;
+  /// Blocks that go through the steps from `split` on together.
+  static std::int64_t chunk_blocks(const TilePlan& plan) {
+    if (plan.split == plan.count) return 0;
     const std::int64_t fitting =
-        std::max<std::int64_t>(1, near_points<R> / std::max<std::int64_t>(plan_.block, 1));
+        std::max<std::int64_t>(1, near_points<R> / std::max<std::int64_t>(plan.block, 1));
     return fitting >= lanes<R> ? fitting / lanes<R> * lanes<R> : fitting;
   }
 
