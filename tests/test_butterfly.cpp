@@ -263,6 +263,8 @@ TEST_CASE("butterfly: arguments that do not fit are refused by name") {
   says(refusal(std::vector<ButterflyFactor>(65, a), from, to), "factors has 65 entries");
   says(refusal({b, a}, from, to),
        "factors[0] of pattern (3, 3, 2, 1) has 6 columns but factors[1] of pattern (1, 5, 3, 3) has 15 rows");
+  says(refusal({a, papillon::row_major_butterfly(f.data(), 1, 2, 2, 3)}, from, to),
+       "factors[0] of pattern (1, 5, 3, 3) has 9 columns but factors[1] of pattern (1, 2, 2, 3) has 6 rows");
   says(refusal({a, b, b}, from, to), "factors[1] of pattern (3, 3, 2, 1) has 6 columns but factors[2]");
   says(refusal({a}, from, to), "has 9 columns but axis 1 of x of shape (4, 6) has length 6");
   says(refusal({b}, from, to), "has 9 rows but axis 1 of y of shape (4, 15) has length 15");
@@ -373,6 +375,24 @@ TEST_CASE("butterfly: plans apply every factor once, in order, to tiles that fit
     }
     CHECK(papillon::detail::cost_of(call, plan).multiply_adds == 10 * 2 * 1024);
     CHECK(papillon::detail::cost_of(call, plan).points == 4 * 2 * 1024);
+  });
+  // Columns enough to fill a tile: small blocks are taken together, up to an eighth of it.
+  ButterflyCase<float> blocks{{20, 960}, -1, {{96, 5, 5, 2}}};
+  blocks.draw(1);
+  std::vector<float> many(20 * 960);
+  blocks.with_factors<Kokkos::DefaultHostExecutionSpace>(Memory::row_major, [&](const auto& factors) {
+    const auto call =
+        papillon::detail::make_butterfly_problem(factors, papillon::row_major(blocks.x.data(), {20, 960}),
+                                                 papillon::row_major(many.data(), {20, 960}), {});
+    const std::int64_t outer[] = {96, 96, 48, 2}, lines[] = {2, 1, 1, 1};
+    const std::int64_t points[] = {1, 8 * 10, 8 * 20, 8 * 500};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto plan = papillon::detail::plan_butterfly(call, points[i]);
+      REQUIRE(plan.size() == 1);
+      CHECK(plan[0].outer == outer[i]);
+      CHECK(plan[0].inner == lines[i]);
+      CHECK(plan[0].source * plan[0].outer * plan[0].inner == 960);
+    }
   });
 }
 

@@ -80,6 +80,9 @@ TEST_CASE_TEMPLATE("butterfly on vectors: several passes, permuted", T, PAPILLON
         compare(whole);
       }
     }
+    ButterflyCase<T> blocks{{37, 600 * 4 * 6}, -1, {{600, 3, 4, 6}}};  // several small products in one line
+    blocks.draw(5);
+    compare(blocks);
     ButterflyCase<T> tall{{1, 3}, -1, {{1, 1 << 18, 3, 1}}};  // too tall for a line in each lane
     tall.draw(1);
     compare(tall);

@@ -125,6 +125,32 @@ ButterflyPass pass_over(const ButterflyProblem& problem, int first, int count) {
   return pass;
 }
 
+/// Fewest columns that fill a tile's lines, and points side by side that do.
+constexpr std::int64_t few_lines = 16;
+
+/// Whether all columns share the pass' values.
+bool columns_share_values(const ButterflyProblem& problem, const ButterflyPass& pass) {
+  for (int i = 0; i < pass.count; ++i)
+    if (problem.factors[static_cast<std::size_t>(pass.first + i)].batch_stride != 0) return false;
+  return true;
+}
+
+/// Takes independent products into one line while that leaves no more than `most` points, first those of a
+/// few neighbours, then those one after the other: a line is then a longer stretch of memory.
+void lengthen_lines(ButterflyPass& pass, std::int64_t most) {
+  const auto lengthen = [&](std::int64_t& around, std::int64_t times) {
+    around /= times;
+    pass.source *= times;
+    pass.target *= times;
+    pass.largest *= times;
+  };
+  if (pass.inner < few_lines && pass.largest * pass.inner <= most) lengthen(pass.inner, pass.inner);
+  if (pass.inner > 1 || pass.largest == 0) return;
+  std::int64_t times = std::min(pass.outer, most / pass.largest);
+  while (times > 1 && pass.outer % times != 0) --times;
+  if (times > 1) lengthen(pass.outer, times);
+}
+
 /// The bytes of a factor's values, shared ones counted once.
 double value_bytes(const ButterflyFactor& factor) {
   double count = 1;
@@ -178,6 +204,8 @@ ButterflyPlan plan_butterfly(const ButterflyProblem& problem, std::int64_t tile_
            pass_over(problem, first, count + 1).largest <= tile_points)
       ++count;
     plan.push_back(pass_over(problem, first, count));
+    if (problem.fold.outer_count() >= few_lines && columns_share_values(problem, plan.back()))
+      lengthen_lines(plan.back(), tile_points / 8);
     first += count;
   }
   const bool one_line = plan[0].outer * plan[0].inner == 1;
@@ -218,14 +246,11 @@ TileFactor tile_factor(const ButterflyFactor& factor, const TileShape& shape) {
 }
 
 bool takes_columns_first(const ButterflyProblem& problem, const ButterflyPass& pass) {
-  if (problem.fold.outer_rank == 0) return false;
-  for (int i = 0; i < pass.count; ++i)
-    if (problem.factors[static_cast<std::size_t>(pass.first + i)].batch_stride != 0) return false;
+  if (problem.fold.outer_rank == 0 || !columns_share_values(problem, pass)) return false;
   const Dimension& column = problem.fold.outer[problem.fold.outer_rank - 1];
   const bool near = std::llabs(column.x_stride) < std::llabs(problem.fold.axis.x_stride);
   // Columns fill the lanes that a few neighbouring points would leave empty.
-  constexpr std::int64_t few = 16;
-  return pass.inner == 1 || near || (pass.inner < few && problem.fold.outer_count() >= few);
+  return pass.inner == 1 || near || (pass.inner < few_lines && problem.fold.outer_count() >= few_lines);
 }
 
 ButterflyCost cost_of(const ButterflyProblem& problem, const ButterflyPlan& plan) {

@@ -52,8 +52,9 @@ using ButterflyPlan = FixedVector<ButterflyPass, max_butterfly_factors + 1>;
 ///
 /// Factors of patterns (a_i, b_i, c_i, d_i) keep apart the indices i / (a_i / A) and j mod D where A divides
 /// all a_i and D all d_i: they are A · D independent products of fewer points, and such a product is a tile's
-/// line. A and D are the greatest common divisors. A pass takes as many factors as leave no more than
-/// `tile_points` points on the way, one at least.
+/// line. A and D are the greatest common divisors, or less where there are columns enough to fill a tile:
+/// then short products are taken into one line, up to `tile_points / 8` points. A pass takes as many factors
+/// as leave no more than `tile_points` points on the way, one at least.
 ///
 /// In place a permutation needs a pass of its own where the only other one cuts the axis in several lines,
 /// since lines would be read from places already written.
