@@ -2,6 +2,7 @@
 #include "butterfly.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -44,13 +45,19 @@ std::optional<PairProblem> as_pairs(const ButterflyProblem& problem) {
   PairProblem pairs;
   pairs.k = bit_of(problem.x_length);
   if (pairs.k < least_pair_bits || pairs.k > most_pair_bits) return std::nullopt;
+  const auto has_words = [&](const ButterflyFactor& factor) {
+    const std::uintptr_t alignment = std::min<std::uintptr_t>(16, 4 * size_of(problem.scalar));
+    return factor.column_stride == 1 && factor.row_stride == 2 && (factor.a == 1 || factor.block_stride % 4 == 0) &&
+           (factor.d == 1 || factor.repeat_stride % 4 == 0) &&
+           reinterpret_cast<std::uintptr_t>(factor.data) % alignment == 0;
+  };
   int previous = -1;
   for (std::size_t f = 0; f < problem.factors.size(); ++f) {
     const ButterflyFactor& factor = problem.factors[f];
     const int bit = bit_of(factor.d);
     if (factor.b != 2 || factor.c != 2 || bit < 0 || factor.batch_stride != 0) return std::nullopt;
     pairs.factors[f] = {factor.data, factor.block_stride, factor.row_stride, factor.column_stride,
-                        factor.repeat_stride};
+                        factor.repeat_stride, has_words(factor)};
     PairRound* round = pairs.round_count > 0 ? &pairs.rounds[pairs.round_count - 1] : nullptr;
     const bool rises = bit == previous + 1;
     const bool falls = bit == previous - 1;

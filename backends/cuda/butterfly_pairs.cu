@@ -5,11 +5,10 @@
 namespace papillon::cuda {
 namespace {
 
-/// Rows of a tile of 2^K points: 32 KiB of sums, one row at least.
+/// Rows of a tile of 2^K points: 96 KiB of sums, so that two blocks share a multiprocessor and the factors are
+/// read once for many rows.
 template <class C, int K>
-constexpr int pair_rows = (32 << 10) / static_cast<int>(sizeof(C)) >> K > 0
-                              ? (32 << 10) / static_cast<int>(sizeof(C)) >> K
-                              : 1;
+constexpr int pair_rows = ((96 << 10) / static_cast<int>(sizeof(C))) >> K;
 
 template <class S, int K>
 cudaError_t launch_pairs_of(cudaStream_t stream, const Device& device, PairProblem problem, KernelUse* use) {

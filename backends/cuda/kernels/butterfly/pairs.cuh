@@ -17,11 +17,23 @@ struct PairTile {
   static constexpr int bytes() { return stored * static_cast<int>(sizeof(C)); }
 };
 
+/// The four contiguous, aligned values of a block.
+template <class S, class C>
+__device__ __forceinline__ void load_block(const S* place, C (&entries)[4]) {
+  struct alignas(4 * sizeof(S) < 16 ? 4 * sizeof(S) : 16) Block {
+    S values[4];
+  };
+  const Block block = *reinterpret_cast<const Block*>(place);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) entries[i] = to_sum<C>(block.values[i]);
+}
+
 /// `Count` factors at a time: a thread holds the values of all their blocks that meet in 2^Count points, and
 /// goes through the rows with them.
 template <class Tile, class S, class C, int Groups, int Threads, int Count>
 __device__ __forceinline__ void pair_round(const PairProblem& problem, const PairRound& round, C* values) {
   constexpr int points = 1 << Count;
+  constexpr int word = word_values<C> < points ? word_values<C> : points;
   constexpr int sets = Tile::points / points;
   constexpr int side = sets < Threads ? sets : Threads;
   const int distance = 1 << round.bit;
@@ -40,9 +52,13 @@ __device__ __forceinline__ void pair_round(const PairProblem& problem, const Pai
         const S* place = static_cast<const S*>(factor.data) +
                          (point >> (round.bit + bit + 1)) * factor.block_stride +
                          (point & (repeats - 1)) * factor.repeat_stride;
+        if (factor.words) {  // the four of a block side by side
+          load_block(place, entries[bit][pair]);
+        } else {
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          entries[bit][pair][i] = to_sum<C>(place[i / 2 * factor.row_stride + i % 2 * factor.column_stride]);
+          for (int i = 0; i < 4; ++i)
+            entries[bit][pair][i] = to_sum<C>(place[i / 2 * factor.row_stride + i % 2 * factor.column_stride]);
+        }
       }
     }
     int places[points];
@@ -52,8 +68,17 @@ __device__ __forceinline__ void pair_round(const PairProblem& problem, const Pai
     for (int row = static_cast<int>(threadIdx.x) / side; row < Groups; row += Threads / side) {
       C* at = values + row * Tile::place(Tile::points);
       C v[points];
+      if (word == word_values<C> && round.bit == 0) {  // a thread's points are neighbours
 #pragma unroll
-      for (int i = 0; i < points; ++i) v[i] = at[places[i]];
+        for (int i = 0; i < points; i += word) {
+          const Word<C> w = *reinterpret_cast<const Word<C>*>(at + places[i]);
+#pragma unroll
+          for (int j = 0; j < word; ++j) v[i + j] = w.values[j];
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < points; ++i) v[i] = at[places[i]];
+      }
       const auto apply = [&](int bit) {
 #pragma unroll
         for (int pair = 0; pair < points / 2; ++pair) {
@@ -73,8 +98,18 @@ __device__ __forceinline__ void pair_round(const PairProblem& problem, const Pai
 #pragma unroll
         for (int bit = 0; bit < Count; ++bit) apply(bit);
       }
+      if (word == word_values<C> && round.bit == 0) {
 #pragma unroll
-      for (int i = 0; i < points; ++i) at[places[i]] = v[i];
+        for (int i = 0; i < points; i += word) {
+          Word<C> w;
+#pragma unroll
+          for (int j = 0; j < word; ++j) w.values[j] = v[i + j];
+          *reinterpret_cast<Word<C>*>(at + places[i]) = w;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < points; ++i) at[places[i]] = v[i];
+      }
     }
   }
   __syncthreads();
