@@ -89,11 +89,12 @@ def product_section(result):
         if entry["hadamard"]:
             notes.append(f"`papillon::hadamard` of the length of {case} takes {entry['papillon'] / entry['hadamard']:.2f} of "
                          f"the product's time, whose entries it knows.")
+    measured = f" ({result['kronecker_date']}, commit {result['kronecker_commit']})" if "kronecker_commit" in result else ""
     return f"""
 ## Kronecker products
 
 GFLOP/s of `papillon::kronecker` along the last axis of float arrays of the given rows, out of place, two operations for each
-multiply-add, best of five. *Eigen* is our own plain peer in the same program: a chain of batched products through Eigen 3.4,
+multiply-add, best of five{measured}. *Eigen* is our own plain peer in the same program: a chain of batched products through Eigen 3.4,
 compiled for this machine, without a transpose, each thread taking its part of the rows through all factors. Goals are 1.5
 times (from extent 32 on 1.1 times) the best of FastKron tuned for the shape and of batched products of other libraries on such
 a machine.
