@@ -57,8 +57,10 @@ std::string describe(const detail::HadamardProblem& problem, int major);
 void hadamard_on_host_arrays(const ConstTensorDescriptor& x, const TensorDescriptor& y,
                              const HadamardOptions& options);
 
-/// `kronecker` on arrays and factors in host memory, as above.
+/// `kronecker` and `butterfly` on arrays, factors and permutations in host memory, as above.
 void kronecker_on_host_arrays(std::span<const Factor> factors, const ConstTensorDescriptor& x,
                               const TensorDescriptor& y, const KroneckerOptions& options);
+void butterfly_on_host_arrays(std::span<const ButterflyFactor> factors, const ConstTensorDescriptor& x,
+                              const TensorDescriptor& y, const ButterflyOptions& options);
 
 }  // namespace papillon::cuda

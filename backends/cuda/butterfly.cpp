@@ -45,31 +45,31 @@ std::optional<PairProblem> as_pairs(const ButterflyProblem& problem) {
   PairProblem pairs;
   pairs.k = bit_of(problem.x_length);
   if (pairs.k < least_pair_bits || pairs.k > most_pair_bits) return std::nullopt;
-  const auto has_words = [&](const ButterflyFactor& factor) {
-    const std::uintptr_t alignment = std::min<std::uintptr_t>(16, 4 * size_of(problem.scalar));
-    return factor.column_stride == 1 && factor.row_stride == 2 && (factor.a == 1 || factor.block_stride % 4 == 0) &&
-           (factor.d == 1 || factor.repeat_stride % 4 == 0) &&
-           reinterpret_cast<std::uintptr_t>(factor.data) % alignment == 0;
-  };
-  int previous = -1;
-  for (std::size_t f = 0; f < problem.factors.size(); ++f) {
-    const ButterflyFactor& factor = problem.factors[f];
-    const int bit = bit_of(factor.d);
-    if (factor.b != 2 || factor.c != 2 || bit < 0 || factor.batch_stride != 0) return std::nullopt;
-    pairs.factors[f] = {factor.data, factor.block_stride, factor.row_stride, factor.column_stride,
-                        factor.repeat_stride, has_words(factor)};
-    PairRound* round = pairs.round_count > 0 ? &pairs.rounds[pairs.round_count - 1] : nullptr;
-    const bool rises = bit == previous + 1;
-    const bool falls = bit == previous - 1;
-    if (round != nullptr && round->count < 3 && (rises || falls) &&
-        (round->count == 1 || round->falling == falls)) {
-      round->falling = falls;
-      round->bit = std::min(round->bit, bit);
-      ++round->count;
-    } else {
-      pairs.rounds[pairs.round_count++] = {static_cast<int>(f), 1, bit, false};
+  int bits[most_pair_factors];
+  const auto count = static_cast<int>(problem.factors.size());
+  for (int f = 0; f < count; ++f) {
+    const ButterflyFactor& factor = problem.factors[static_cast<std::size_t>(f)];
+    bits[f] = bit_of(factor.d);
+    if (factor.b != 2 || factor.c != 2 || bits[f] < 0 || factor.batch_stride != 0) return std::nullopt;
+    const bool contiguous = factor.repeat_stride == 1 && factor.column_stride == factor.d &&
+                            factor.row_stride == 2 * factor.d && factor.block_stride == 4 * factor.d &&
+                            reinterpret_cast<std::uintptr_t>(factor.data) % 16 == 0;
+    pairs.factors[f] = {factor.data,          factor.block_stride,  factor.row_stride,
+                        factor.column_stride, factor.repeat_stride, contiguous};
+  }
+  // Runs of neighbouring bits, in rounds of three; what is left over goes where the bits are highest, so that
+  // a thread of the round of the lowest ones has neighbouring points.
+  for (int first = 0; first < count;) {
+    const int step = first + 1 < count && bits[first + 1] == bits[first] - 1 ? -1 : 1;
+    int end = first + 1;
+    while (end < count && bits[end] == bits[end - 1] + step) ++end;
+    while (first < end) {
+      const int left = end - first;
+      const int taken = step < 0 && left % 3 != 0 ? left % 3 : std::min(left, 3);
+      pairs.rounds[pairs.round_count++] = {first, taken, std::min(bits[first], bits[first + taken - 1]),
+                                           step < 0};
+      first += taken;
     }
-    previous = bit;
   }
   const Fold& fold = problem.fold;
   pairs.rows.x = problem.x;

@@ -57,7 +57,7 @@ struct PairFactor {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
   std::int64_t repeat_stride = 0;
-  bool words = false;  ///< the four values of each block are contiguous and aligned
+  bool contiguous = false;  ///< the values are a contiguous, aligned array of shape (a, 2, 2, d)
 };
 /// Consecutive factors whose pairs lie at neighbouring powers of two: they are applied at a time.
 struct PairRound {

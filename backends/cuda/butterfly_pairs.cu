@@ -5,20 +5,19 @@
 namespace papillon::cuda {
 namespace {
 
-/// Rows of a tile of 2^K points: 96 KiB of sums, so that two blocks share a multiprocessor and the factors are
-/// read once for many rows.
-template <class C, int K>
-constexpr int pair_rows = ((96 << 10) / static_cast<int>(sizeof(C))) >> K;
+/// Blocks a multiprocessor: two, so that one loads while the other works; of long rows one, whose tile has
+/// twice as many of them for each time that the factors are read.
+constexpr int pair_blocks(int k) { return k > 11 ? 1 : 2; }
 
 template <class S, int K>
 cudaError_t launch_pairs_of(cudaStream_t stream, const Device& device, PairProblem problem, KernelUse* use) {
   using C = sum_type<S>;
-  constexpr int rows = pair_rows<C, K>;
-  constexpr int threads = 256;
+  constexpr int blocks = pair_blocks(K);
+  constexpr int threads = sizeof(C) == 8 ? 256 : 512 / blocks;  // doubles take all registers of 256
+  constexpr int rows = ((192 << 10) / blocks / static_cast<int>(sizeof(C))) >> K;
   problem.rows.tiles = (problem.rows.lines + rows - 1) / rows;
-  return launch_persistent<&butterfly_pairs_kernel<S, K, rows, threads, sizeof(C) == 8 ? 1 : 2>>(
-      stream, device, problem, problem.rows.tiles, threads, sizeof(C) == 8 ? 1 : 2,
-      PairTile<C, K, rows>::bytes(), use);
+  return launch_persistent<&butterfly_pairs_kernel<S, K, rows, threads, sizeof(C) == 8 ? 1 : blocks>>(
+      stream, device, problem, problem.rows.tiles, threads, blocks, PairTile<C, K, rows>::bytes(), use);
 }
 
 }  // namespace

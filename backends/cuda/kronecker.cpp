@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kronecker.hpp"
 
-#include <cstdint>
-#include <deque>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "api.hpp"
-#include "device_copy.hpp"
 #include "kronecker_powers.hpp"
 #include "kronecker_tiles.hpp"
 #include "stream_workspace.hpp"
@@ -55,39 +50,6 @@ void kronecker(cudaStream_t stream, const KroneckerProblem& problem) {
 
 std::size_t workspace_bytes(const KroneckerProblem& problem) {
   return problem.empty || plan_powers(problem).size() > 0 ? 0 : make_stages(problem).workspace_bytes;
-}
-
-void kronecker_on_host_arrays(std::span<const Factor> factors, const ConstTensorDescriptor& x,
-                              const TensorDescriptor& y, const KroneckerOptions& options) {
-  const KroneckerProblem problem = detail::make_kronecker_problem(factors, x, y, options);
-  current_device();
-  if (problem.empty) return;
-  const bool in_place = x.data == static_cast<const void*>(y.data);
-  const DeviceCopy device_x("kronecker", "x", x);
-  std::optional<DeviceCopy> device_y;
-  if (!in_place) device_y.emplace("kronecker", "y", ConstTensorDescriptor(y));
-  const DeviceCopy& result = device_y ? *device_y : device_x;
-  const std::int64_t batches =
-      options.batch_axis ? x.extents[static_cast<std::size_t>(
-                               *options.batch_axis < 0 ? *options.batch_axis + x.rank : *options.batch_axis)]
-                         : 1;
-  std::deque<DeviceCopy> copies;
-  std::vector<Factor> device_factors;
-  for (const Factor& factor : factors) {
-    const ConstTensorDescriptor tensor{factor.data,
-                                       factor.type,
-                                       3,
-                                       {factor.batch_stride == 0 ? 1 : batches, factor.rows, factor.columns},
-                                       {factor.batch_stride, factor.row_stride, factor.column_stride}};
-    copies.emplace_back("kronecker", "a factor", tensor);
-    device_factors.push_back(factor);
-    device_factors.back().data = copies.back().descriptor(tensor).data;
-  }
-  KroneckerOptions device_options = options;
-  device_options.workspace = {};
-  kronecker(nullptr, detail::make_kronecker_problem(device_factors, device_x.descriptor(x),
-                                                    result.descriptor(y), device_options));
-  result.copy_back("kronecker", "y", y);
 }
 
 }  // namespace papillon::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// papillon-perf-gpu-kronecker: Kronecker and butterfly products on the GPU beside a plain copy of x in the same
-// run.
+// papillon-perf-gpu-kronecker: Kronecker and butterfly products on the GPU beside a plain copy of x in the
+// same run.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -44,7 +44,8 @@ constexpr Shape shapes[] = {{1024, 2, 10}, {65536, 2, 10}, {1024, 4, 6},  {1024,
                             {1024, 32, 3}, {65536, 32, 2}, {1024, 64, 3}, {65536, 64, 2}, {320, 128, 3}};
 
 /// Butterflies of 2 x 2 blocks with values of their own, on rows of 2^k points, as long as `elements` lasts.
-void measure_butterfly(papillon::perf::Timer& timer, const Type& type, int k, std::size_t elements, json& lines) {
+void measure_butterfly(papillon::perf::Timer& timer, const Type& type, int k, std::size_t elements,
+                       json& lines) {
   const std::size_t n = std::size_t{1} << k;
   const std::size_t bytes = elements * papillon::size_of(type.scalar);
   const std::size_t values = 2 * n;  // of a factor
@@ -54,13 +55,15 @@ void measure_butterfly(papillon::perf::Timer& timer, const Type& type, int k, st
   const std::size_t factor_bytes = values * static_cast<std::size_t>(k) * papillon::size_of(type.scalar);
   require(cudaMalloc(&entries, factor_bytes));
   require(papillon::perf::fill_normal(x, elements, type.fill, timer.stream));
-  require(papillon::perf::fill_normal(entries, values * static_cast<std::size_t>(k), type.fill, timer.stream));
+  require(
+      papillon::perf::fill_normal(entries, values * static_cast<std::size_t>(k), type.fill, timer.stream));
   std::vector<papillon::ButterflyFactor> factors;
   for (int bit = 0; bit < k; ++bit) {
     auto factor = papillon::row_major_butterfly<float>(nullptr, std::int64_t{1} << (k - 1 - bit), 2, 2,
                                                        std::int64_t{1} << bit);
     factor.type = type.scalar;
-    factor.data = static_cast<char*>(entries) + factor_bytes / static_cast<std::size_t>(k) * static_cast<std::size_t>(bit);
+    factor.data = static_cast<char*>(entries) +
+                  factor_bytes / static_cast<std::size_t>(k) * static_cast<std::size_t>(bit);
     factors.push_back(factor);
   }
   const auto rows = static_cast<std::int64_t>(elements / n);
@@ -68,14 +71,21 @@ void measure_butterfly(papillon::perf::Timer& timer, const Type& type, int k, st
   const papillon::ConstTensorDescriptor source{x, type.scalar, 2, {rows, points}, {points, 1}};
   const papillon::TensorDescriptor target{y, type.scalar, 2, {rows, points}, {points, 1}};
   const double copy = timer.fastest_copy(y, x, bytes, 2);
-  const double ours = timer.time(2, [&] { papillon::butterfly(timer.stream, factors, source, target, {.scale = 0.001}); });
+  const double ours =
+      timer.time(2, [&] { papillon::butterfly(timer.stream, factors, source, target, {.scale = 0.001}); });
   // The limit reads and writes the array once, and reads the factors once.
   const double limit = copy * (1 + static_cast<double>(factor_bytes) / static_cast<double>(2 * bytes));
-  std::printf("%-5s butterfly 2 x 2, n = %5zu, %8lld rows: copy and factors %9.2f us  ours %9.2f us  ratio %.3f\n", type.name,
-              n, static_cast<long long>(rows), limit, ours, limit / ours);
+  std::printf(
+      "%-5s butterfly 2 x 2, n = %5zu, %8lld rows: copy and factors %9.2f us  ours %9.2f us  ratio %.3f\n",
+      type.name, n, static_cast<long long>(rows), limit, ours, limit / ours);
   std::fflush(stdout);
-  lines.push_back({{"table", "butterfly"}, {"scalar", type.name}, {"n", n}, {"rows", rows}, {"limit_us", limit},
-                   {"papillon_us", ours}, {"ratio", limit / ours}});
+  lines.push_back({{"table", "butterfly"},
+                   {"scalar", type.name},
+                   {"n", n},
+                   {"rows", rows},
+                   {"limit_us", limit},
+                   {"papillon_us", ours},
+                   {"ratio", limit / ours}});
   require(cudaFree(x));
   require(cudaFree(y));
   require(cudaFree(entries));
@@ -109,7 +119,8 @@ int main(int argc, char** argv) try {
   for (const Type& type : types) {
     if (!wanted(scalars, std::string(type.name))) continue;
     for (const int k : {10, 12})
-      if (wanted(sizes, std::int64_t{2})) measure_butterfly(timer, type, k, std::size_t{1} << 27, result["lines"]);
+      if (wanted(sizes, std::int64_t{2}))
+        measure_butterfly(timer, type, k, std::size_t{1} << 27, result["lines"]);
     for (const Shape& shape : shapes) {
       if (!wanted(sizes, shape.size)) continue;
       const std::int64_t n = shape.points();

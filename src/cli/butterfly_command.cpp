@@ -48,7 +48,7 @@ std::vector<std::int64_t> read_permutation(const std::string& name, std::int64_t
 }
 
 void run(const Arguments& arguments) {
-  use_gpu(arguments.common.device, "butterfly");
+  const bool on_gpu = use_gpu(arguments.common.device, "butterfly");
   const AxisInput input(arguments.common, "butterfly");
   const LoadedButterfly loaded = load_butterfly(arguments.files, input.type, arguments.common.input);
   ButterflyOptions options;
@@ -68,6 +68,7 @@ void run(const Arguments& arguments) {
   options.axis = 1;  // of the parts
   apply_along_axis(arguments.common, input, length,
                    [&](const ConstTensorDescriptor& x, const TensorDescriptor& y) {
+                     if (on_gpu) return butterfly_on_gpu(loaded.factors, x, y, options);
                      const Kokkos::DefaultHostExecutionSpace space;
                      butterfly(space, loaded.factors, x, y, options);
                      space.fence("papillon: slab of a file");

@@ -15,7 +15,7 @@ namespace papillon::cli {
 namespace {
 
 /// Operators that the CUDA backend has kernels for.
-constexpr std::array<std::string_view, 2> gpu_operators = {"hadamard", "kronecker"};
+constexpr std::array<std::string_view, 3> gpu_operators = {"hadamard", "kronecker", "butterfly"};
 
 }  // namespace
 
@@ -51,6 +51,10 @@ void kronecker_on_gpu(std::span<const Factor> factors, const ConstTensorDescript
                       const TensorDescriptor& y, const KroneckerOptions& options) {
   cuda::kronecker_on_host_arrays(factors, x, y, options);
 }
+void butterfly_on_gpu(std::span<const ButterflyFactor> factors, const ConstTensorDescriptor& x,
+                      const TensorDescriptor& y, const ButterflyOptions& options) {
+  cuda::butterfly_on_host_arrays(factors, x, y, options);
+}
 
 GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major) {
   return {true, cuda::traffic(problem), cuda::workspace_bytes(problem), cuda::describe(problem, major)};
@@ -65,6 +69,10 @@ void hadamard_on_gpu(const TensorDescriptor&, const HadamardOptions&) {
 }
 void kronecker_on_gpu(std::span<const Factor>, const ConstTensorDescriptor&, const TensorDescriptor&,
                       const KroneckerOptions&) {
+  throw std::runtime_error(why_no_gpu());
+}
+void butterfly_on_gpu(std::span<const ButterflyFactor>, const ConstTensorDescriptor&, const TensorDescriptor&,
+                      const ButterflyOptions&) {
   throw std::runtime_error(why_no_gpu());
 }
 GpuPlan plan_on_gpu(const detail::HadamardProblem&, int) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "papillon/butterfly_options.hpp"
 #include "papillon/core/pass.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
@@ -32,6 +33,9 @@ void hadamard_on_gpu(const TensorDescriptor& array, const HadamardOptions& optio
 /// A product from one array in host memory to another on the GPU; the factors lie in host memory too.
 void kronecker_on_gpu(std::span<const Factor> factors, const ConstTensorDescriptor& x,
                       const TensorDescriptor& y, const KroneckerOptions& options);
+
+void butterfly_on_gpu(std::span<const ButterflyFactor> factors, const ConstTensorDescriptor& x,
+                      const TensorDescriptor& y, const ButterflyOptions& options);
 
 /// How the backend would carry out a transform.
 struct GpuPlan {

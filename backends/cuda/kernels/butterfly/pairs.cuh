@@ -17,15 +17,19 @@ struct PairTile {
   static constexpr int bytes() { return stored * static_cast<int>(sizeof(C)); }
 };
 
-/// The four contiguous, aligned values of a block.
-template <class S, class C>
-__device__ __forceinline__ void load_block(const S* place, C (&entries)[4]) {
-  struct alignas(4 * sizeof(S) < 16 ? 4 * sizeof(S) : 16) Block {
-    S values[4];
+/// `Count` contiguous, aligned values.
+template <class S, class C, int Count>
+__device__ __forceinline__ void load_contiguous(const S* place, C (&values)[Count]) {
+  constexpr int word = static_cast<int>(16 / sizeof(S)) < Count ? static_cast<int>(16 / sizeof(S)) : Count;
+  struct alignas(word * sizeof(S)) Block {
+    S values[word];
   };
-  const Block block = *reinterpret_cast<const Block*>(place);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) entries[i] = to_sum<C>(block.values[i]);
+  for (int i = 0; i < Count; i += word) {
+    const Block block = *reinterpret_cast<const Block*>(place + i);
+#pragma unroll
+    for (int j = 0; j < word; ++j) values[i + j] = to_sum<C>(block.values[j]);
+  }
 }
 
 /// `Count` factors at a time: a thread holds the values of all their blocks that meet in 2^Count points, and
@@ -44,6 +48,17 @@ __device__ __forceinline__ void pair_round(const PairProblem& problem, const Pai
 #pragma unroll
     for (int bit = 0; bit < Count; ++bit) {
       const PairFactor& factor = problem.factors[round.first + (round.falling ? Count - 1 - bit : bit)];
+      if (factor.contiguous && round.bit == 0) {  // the values of a set's blocks are neighbours
+        C all[2 * points];
+        load_contiguous(static_cast<const S*>(factor.data) + 2 * start, all);
+#pragma unroll
+        for (int pair = 0; pair < points / 2; ++pair) {
+          const int j = pair & ((1 << bit) - 1);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) entries[bit][pair][i] = all[((pair >> bit << 2 | i) << bit) + j];
+        }
+        continue;
+      }
 #pragma unroll
       for (int pair = 0; pair < points / 2; ++pair) {
         const int low = pair >> bit << (bit + 1) | (pair & ((1 << bit) - 1));
@@ -52,13 +67,9 @@ __device__ __forceinline__ void pair_round(const PairProblem& problem, const Pai
         const S* place = static_cast<const S*>(factor.data) +
                          (point >> (round.bit + bit + 1)) * factor.block_stride +
                          (point & (repeats - 1)) * factor.repeat_stride;
-        if (factor.words) {  // the four of a block side by side
-          load_block(place, entries[bit][pair]);
-        } else {
 #pragma unroll
-          for (int i = 0; i < 4; ++i)
-            entries[bit][pair][i] = to_sum<C>(place[i / 2 * factor.row_stride + i % 2 * factor.column_stride]);
-        }
+        for (int i = 0; i < 4; ++i)
+          entries[bit][pair][i] = to_sum<C>(place[i / 2 * factor.row_stride + i % 2 * factor.column_stride]);
       }
     }
     int places[points];
