@@ -16,25 +16,7 @@ using papillon::VectorSide;
 
 template <class T>
 KroneckerCase<T> random_case(std::mt19937& random) {
-  const auto pick = [&](int least, int most) {
-    return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
-  };
-  KroneckerCase<T> problem;
-  const int count = pick(1, 4);
-  const int most = count == 1 ? 20 : count == 2 ? 9 : 5;
-  for (int i = 0; i < count; ++i) problem.matrices.push_back({pick(1, most), pick(1, most), pick(0, 1) == 1});
-  problem.options.vectors = pick(0, 1) == 0 ? VectorSide::right : VectorSide::left;
-  problem.options.adjoint = pick(0, 1) == 1;
-  problem.options.scale = pick(0, 1) == 0 ? 1.0 : -0.3;
-  const int rank = pick(1, 4);
-  problem.axis = pick(-rank, rank - 1);
-  problem.shape.assign(static_cast<std::size_t>(rank), 1);
-  for (auto& extent : problem.shape) extent = pick(1, 4);
-  problem.shape[problem.position(problem.axis)] = problem.length(false);
-  if (rank > 1 && pick(0, 1) == 1) {
-    problem.options.batch_axis =
-        (static_cast<int>(problem.position(problem.axis)) + pick(1, rank - 1)) % rank;
-  }
+  auto problem = random_product<T>(random, {20, 9, 5, 5});
   problem.draw(random());
   return problem;
 }

@@ -163,28 +163,10 @@ struct GradientCase {
 
 template <class T>
 GradientCase<T> random_case(std::mt19937& random) {
-  const auto pick = [&](int least, int most) {
-    return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
-  };
   GradientCase<T> result;
-  KroneckerCase<T>& product = result.product;
-  const int count = pick(1, 4);
-  const int most = count == 1 ? 40 : count == 2 ? 9 : 4;
-  for (int i = 0; i < count; ++i) product.matrices.push_back({pick(1, most), pick(1, most), pick(0, 1) == 1});
-  product.options.vectors = pick(0, 1) == 0 ? VectorSide::right : VectorSide::left;
-  product.options.adjoint = pick(0, 1) == 1;
-  product.options.scale = pick(0, 1) == 0 ? 1.0 : -0.3;
-  const int rank = pick(1, 4);
-  product.axis = pick(-rank, rank - 1);
-  product.shape.assign(static_cast<std::size_t>(rank), 1);
-  for (auto& extent : product.shape) extent = pick(1, 4);
-  product.shape[product.position(product.axis)] = product.length(false);
-  if (rank > 1 && pick(0, 1) == 1) {
-    product.options.batch_axis =
-        (static_cast<int>(product.position(product.axis)) + pick(1, rank - 1)) % rank;
-    result.batch_wise = pick(0, 1) == 1;
-  }
-  result.number = static_cast<std::size_t>(pick(0, count - 1));
+  result.product = random_product<T>(random, {40, 9, 4, 4});
+  result.batch_wise = result.product.options.batch_axis && random() % 2 == 1;
+  result.number = random() % result.product.matrices.size();
   result.draw(random());
   return result;
 }

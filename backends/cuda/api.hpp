@@ -52,6 +52,11 @@ detail::Traffic traffic(const detail::HadamardProblem& problem);
 /// compiled to keep. Needs no GPU.
 std::string describe(const detail::HadamardProblem& problem, int major);
 
+/// How products are carried out, in lines that end in a line break: passes, bytes, workspace, and the kernel
+/// of each pass with its source. Need no GPU.
+std::string describe(const detail::KroneckerProblem& problem);
+std::string describe(const detail::ButterflyProblem& problem);
+
 /// `hadamard` on arrays in host memory: copies x to the GPU, transforms, copies back to y and waits. Strides
 /// are kept; x and y may be one array.
 void hadamard_on_host_arrays(const ConstTensorDescriptor& x, const TensorDescriptor& y,

@@ -25,60 +25,11 @@ constexpr std::int64_t block_bytes = 227 << 10;
 constexpr std::int64_t wanted_bytes = 64 << 10;
 constexpr int most_lines = 256;
 
-ButterflyPlan plan_of(const ButterflyProblem& problem) {
-  return detail::plan_butterfly(problem,
-                                wanted_bytes / static_cast<std::int64_t>(detail::sum_bytes(problem.scalar)));
-}
-
 /// The number of 2^bit, or -1.
 int bit_of(std::int64_t value) {
   for (int bit = 0; bit < 63; ++bit)
     if (value == std::int64_t{1} << bit) return bit;
   return -1;
-}
-
-/// The product as one of 2 x 2 blocks over rows, if it is one.
-std::optional<PairProblem> as_pairs(const ButterflyProblem& problem) {
-  if (is_complex(problem.scalar) || problem.permutation != nullptr || problem.x_length != problem.y_length ||
-      problem.factors.size() > std::size_t{most_pair_factors} || !has_aligned_rows(problem, false))
-    return std::nullopt;
-  PairProblem pairs;
-  pairs.k = bit_of(problem.x_length);
-  if (pairs.k < least_pair_bits || pairs.k > most_pair_bits) return std::nullopt;
-  int bits[most_pair_factors];
-  const auto count = static_cast<int>(problem.factors.size());
-  for (int f = 0; f < count; ++f) {
-    const ButterflyFactor& factor = problem.factors[static_cast<std::size_t>(f)];
-    bits[f] = bit_of(factor.d);
-    if (factor.b != 2 || factor.c != 2 || bits[f] < 0 || factor.batch_stride != 0) return std::nullopt;
-    const bool contiguous = factor.repeat_stride == 1 && factor.column_stride == factor.d &&
-                            factor.row_stride == 2 * factor.d && factor.block_stride == 4 * factor.d &&
-                            reinterpret_cast<std::uintptr_t>(factor.data) % 16 == 0;
-    pairs.factors[f] = {factor.data,          factor.block_stride,  factor.row_stride,
-                        factor.column_stride, factor.repeat_stride, contiguous};
-  }
-  // Runs of neighbouring bits, in rounds of three; what is left over goes where the bits are highest, so that
-  // a thread of the round of the lowest ones has neighbouring points.
-  for (int first = 0; first < count;) {
-    const int step = first + 1 < count && bits[first + 1] == bits[first] - 1 ? -1 : 1;
-    int end = first + 1;
-    while (end < count && bits[end] == bits[end - 1] + step) ++end;
-    while (first < end) {
-      const int left = end - first;
-      const int taken = step < 0 && left % 3 != 0 ? left % 3 : std::min(left, 3);
-      pairs.rounds[pairs.round_count++] = {first, taken, std::min(bits[first], bits[first + taken - 1]),
-                                           step < 0};
-      first += taken;
-    }
-  }
-  const Fold& fold = problem.fold;
-  pairs.rows.x = problem.x;
-  pairs.rows.y = problem.y;
-  pairs.rows.lines = fold.outer_count();
-  pairs.rows.x_stride = fold.outer_rank > 0 ? fold.outer[0].x_stride : problem.x_length;
-  pairs.rows.y_stride = fold.outer_rank > 0 ? fold.outer[0].y_stride : problem.y_length;
-  pairs.rows.scale = problem.scale;
-  return pairs;
 }
 
 struct Stage {
@@ -122,6 +73,54 @@ Stage make_stage(const ButterflyProblem& problem, const ButterflyPlan& plan,
 }
 
 }  // namespace
+
+ButterflyPlan plan_of(const ButterflyProblem& problem) {
+  return detail::plan_butterfly(problem,
+                                wanted_bytes / static_cast<std::int64_t>(detail::sum_bytes(problem.scalar)));
+}
+
+std::optional<PairProblem> as_pairs(const ButterflyProblem& problem) {
+  if (is_complex(problem.scalar) || problem.permutation != nullptr || problem.x_length != problem.y_length ||
+      problem.factors.size() > std::size_t{most_pair_factors} || !has_aligned_rows(problem, false))
+    return std::nullopt;
+  PairProblem pairs;
+  pairs.k = bit_of(problem.x_length);
+  if (pairs.k < least_pair_bits || pairs.k > most_pair_bits) return std::nullopt;
+  int bits[most_pair_factors];
+  const auto count = static_cast<int>(problem.factors.size());
+  for (int f = 0; f < count; ++f) {
+    const ButterflyFactor& factor = problem.factors[static_cast<std::size_t>(f)];
+    bits[f] = bit_of(factor.d);
+    if (factor.b != 2 || factor.c != 2 || bits[f] < 0 || factor.batch_stride != 0) return std::nullopt;
+    const bool contiguous = factor.repeat_stride == 1 && factor.column_stride == factor.d &&
+                            factor.row_stride == 2 * factor.d && factor.block_stride == 4 * factor.d &&
+                            reinterpret_cast<std::uintptr_t>(factor.data) % 16 == 0;
+    pairs.factors[f] = {factor.data,          factor.block_stride,  factor.row_stride,
+                        factor.column_stride, factor.repeat_stride, contiguous};
+  }
+  // Runs of neighbouring bits, in rounds of three; what is left over goes where the bits are highest, so that
+  // a thread of the round of the lowest ones has neighbouring points.
+  for (int first = 0; first < count;) {
+    const int step = first + 1 < count && bits[first + 1] == bits[first] - 1 ? -1 : 1;
+    int end = first + 1;
+    while (end < count && bits[end] == bits[end - 1] + step) ++end;
+    while (first < end) {
+      const int left = end - first;
+      const int taken = step < 0 && left % 3 != 0 ? left % 3 : std::min(left, 3);
+      pairs.rounds[pairs.round_count++] = {first, taken, std::min(bits[first], bits[first + taken - 1]),
+                                           step < 0};
+      first += taken;
+    }
+  }
+  const Fold& fold = problem.fold;
+  pairs.rows.x = problem.x;
+  pairs.rows.y = problem.y;
+  pairs.rows.lines = fold.outer_count();
+  pairs.rows.x_stride = fold.outer_rank > 0 ? fold.outer[0].x_stride : problem.x_length;
+  pairs.rows.y_stride = fold.outer_rank > 0 ? fold.outer[0].y_stride : problem.y_length;
+  pairs.rows.scale = problem.scale;
+  return pairs;
+}
 
 void butterfly(cudaStream_t stream, const ButterflyProblem& problem) {
   const Device& device = current_device();

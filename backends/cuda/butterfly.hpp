@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "device.hpp"
 #include "kronecker.hpp"
@@ -74,6 +75,10 @@ struct PairProblem {
   PairRound rounds[most_pair_factors];
   PairFactor factors[most_pair_factors];
 };
+
+/// The product as one of 2 x 2 blocks over rows, if it is one; else its passes are these.
+std::optional<PairProblem> as_pairs(const detail::ButterflyProblem& problem);
+detail::ButterflyPlan plan_of(const detail::ButterflyProblem& problem);
 
 /// Launches the kernel for rows of 2^k points, least_pair_bits <= k <= most_pair_bits; sets rows.tiles
 /// itself.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <sstream>
+#include <string>
 
 #include "aligned_rows.hpp"
 #include "tuning/kronecker.hpp"
@@ -103,6 +105,33 @@ PowerProblem power_problem(const KroneckerProblem& problem, const PowerPlan& pla
     result.factors[f] = {factor.data, factor.row_stride, factor.column_stride};
   }
   return result;
+}
+
+detail::KroneckerPlan passes_of(const KroneckerProblem& problem, const PowerPlan& plan) {
+  const auto all = static_cast<int>(problem.factors.size());
+  const std::int64_t size = problem.factors[0].rows;
+  detail::KroneckerPlan result;
+  for (const PowerPass& power_pass : plan) {
+    detail::KroneckerPass pass;
+    pass.first = power_pass.first;
+    pass.count = power_pass.count;
+    for (int i = 0; i < pass.count; ++i) pass.order[i] = pass.count - 1 - i;
+    pass.source = pass.target = pass.largest = power(size, pass.count);
+    pass.outer = power(size, pass.first);
+    pass.inner = power(size, all - pass.first - pass.count);
+    result.push_back(pass);
+  }
+  return result;
+}
+
+std::string describe_pass(const KroneckerProblem& problem, const PowerPlan& plan, std::size_t index) {
+  const PowerLine& line = lines_of(problem.scalar)[static_cast<std::size_t>(plan[index].line)];
+  std::ostringstream text;
+  text << "kernel of pass " << index + 1 << ": " << line.family << " (backends/cuda/kernels/kronecker/"
+       << line.family << ".cuh), constants of tuning/kronecker.hpp, measured on an H200; a tile of "
+       << (line.lanes > 1 ? line.lanes : line.groups)
+       << (line.lanes > 1 ? " neighbouring lines, " : " rows, ") << line.threads << " threads\n";
+  return text.str();
 }
 
 }  // namespace papillon::cuda

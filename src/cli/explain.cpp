@@ -49,10 +49,13 @@ void read_explained_input(ExplainedArray& array) {
   array.shape = header.shape;
 }
 
-void print_backend(const ExplainedArray& array, std::string_view operator_name) {
-  if (array.arch != "cpu")
-    std::cout << "backend: the generic Kokkos kernel; there are no CUDA kernels for " << operator_name
-              << " yet\n";
+void print_explanation(const ExplainedArray& array, const std::function<std::string()>& on_gpu,
+                       const std::function<std::string()>& generic) {
+  const bool on_cpu = array.arch == "cpu";
+  const std::string gpu = on_cpu ? std::string{} : on_gpu();
+  std::cout << (gpu.empty() ? generic() : gpu);
+  if (gpu.empty() && !on_cpu)
+    std::cout << "backend: the generic Kokkos kernel; this build has no CUDA backend\n";
 }
 
 }  // namespace papillon::cli

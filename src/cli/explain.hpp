@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace papillon::cli {
@@ -28,7 +28,9 @@ void add_arch_option(CLI::App& command, std::string& arch);
 /// Takes shape and element type from the input where one is given.
 void read_explained_input(ExplainedArray& array);
 
-/// Says which kernels would run.
-void print_backend(const ExplainedArray& array, std::string_view operator_name);
+/// Prints what runs where the array is: on a GPU architecture what the CUDA backend says, in builds without
+/// one, and on CPUs, what the generic layer does.
+void print_explanation(const ExplainedArray& array, const std::function<std::string()>& on_gpu,
+                       const std::function<std::string()>& generic);
 
 }  // namespace papillon::cli

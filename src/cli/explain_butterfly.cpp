@@ -10,6 +10,7 @@
 #include "cli/butterfly_call.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
+#include "cli/gpu.hpp"
 #include "papillon/core/butterfly_problem.hpp"
 
 namespace papillon::cli {
@@ -35,9 +36,15 @@ void explain(const Arguments& arguments) {
   std::vector<std::int64_t> shape = array.shape;
   if (shape.empty()) shape = {butterfly_length(loaded.factors, options.adjoint, false)};
   const AbsentArrays arrays(loaded.factors, type, shape, options);
-  std::cout << explain_butterfly(loaded.factors, arrays.x, arrays.y, options,
+  print_explanation(
+      array,
+      [&] {
+        return explain_on_gpu(detail::make_butterfly_problem(loaded.factors, arrays.x, arrays.y, options));
+      },
+      [&] {
+        return explain_butterfly(loaded.factors, arrays.x, arrays.y, options,
                                  array.arch == "cpu" ? Architecture::cpu : Architecture::device);
-  print_backend(array, "butterfly");
+      });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
+#include "cli/gpu.hpp"
 #include "cli/kronecker_call.hpp"
 #include "cli/mapped_file.hpp"
 #include "papillon/core/kronecker_description.hpp"
@@ -65,8 +66,11 @@ void explain(const Arguments& arguments) {
   }
   const detail::KroneckerProblem problem = check_kronecker_call(factors, type, shape, options);
   const Architecture architecture = array.arch == "cpu" ? Architecture::cpu : Architecture::device;
-  std::cout << explain_kronecker(problem, generic::make_kronecker_plan(problem, architecture), architecture);
-  print_backend(array, "kronecker");
+  print_explanation(
+      array, [&] { return explain_on_gpu(problem); },
+      [&] {
+        return explain_kronecker(problem, generic::make_kronecker_plan(problem, architecture), architecture);
+      });
 }
 
 }  // namespace

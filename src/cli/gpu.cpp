@@ -60,6 +60,9 @@ GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major) {
   return {true, cuda::traffic(problem), cuda::workspace_bytes(problem), cuda::describe(problem, major)};
 }
 
+std::string explain_on_gpu(const detail::KroneckerProblem& problem) { return cuda::describe(problem); }
+std::string explain_on_gpu(const detail::ButterflyProblem& problem) { return cuda::describe(problem); }
+
 #else
 
 std::string why_no_gpu() { return "this build has no CUDA backend"; }
@@ -78,6 +81,8 @@ void butterfly_on_gpu(std::span<const ButterflyFactor>, const ConstTensorDescrip
 GpuPlan plan_on_gpu(const detail::HadamardProblem&, int) {
   return {false, {}, 0, "backend: the generic Kokkos kernel; this build has no CUDA backend\n"};
 }
+std::string explain_on_gpu(const detail::KroneckerProblem&) { return {}; }
+std::string explain_on_gpu(const detail::ButterflyProblem&) { return {}; }
 
 #endif
 

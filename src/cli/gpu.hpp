@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "papillon/butterfly_options.hpp"
+#include "papillon/core/butterfly_problem.hpp"
+#include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
@@ -44,6 +46,10 @@ struct GpuPlan {
   std::size_t workspace = 0;  ///< bytes
   std::string text;           ///< the kernels, in lines that end in a line break
 };
+
+/// How the backend would carry out a product, in lines that end in a line break; empty in builds without one.
+std::string explain_on_gpu(const detail::KroneckerProblem& problem);
+std::string explain_on_gpu(const detail::ButterflyProblem& problem);
 
 /// The plan of a problem on compute capability `major`.0.
 GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "papillon/kronecker.hpp"
@@ -116,5 +118,32 @@ struct KroneckerCase {
     return to.get();
   }
 };
+
+/// A product of one to four factors, with sides, adjoints, a scale, an axis and perhaps a batch axis at
+/// random; of `count` factors each has at most most[count - 1] rows and columns. Its values are not drawn.
+template <class T>
+KroneckerCase<T> random_product(std::mt19937& random, const std::array<int, 4>& most) {
+  const auto pick = [&](int least, int largest) {
+    return least + static_cast<int>(random() % static_cast<unsigned>(largest - least + 1));
+  };
+  KroneckerCase<T> problem;
+  const int count = pick(1, 4);
+  const int largest = most[static_cast<std::size_t>(count - 1)];
+  for (int i = 0; i < count; ++i)
+    problem.matrices.push_back({pick(1, largest), pick(1, largest), pick(0, 1) == 1});
+  problem.options.vectors = pick(0, 1) == 0 ? papillon::VectorSide::right : papillon::VectorSide::left;
+  problem.options.adjoint = pick(0, 1) == 1;
+  problem.options.scale = pick(0, 1) == 0 ? 1.0 : -0.3;
+  const int rank = pick(1, 4);
+  problem.axis = pick(-rank, rank - 1);
+  problem.shape.assign(static_cast<std::size_t>(rank), 1);
+  for (auto& extent : problem.shape) extent = pick(1, 4);
+  problem.shape[problem.position(problem.axis)] = problem.length(false);
+  if (rank > 1 && pick(0, 1) == 1) {
+    problem.options.batch_axis =
+        (static_cast<int>(problem.position(problem.axis)) + pick(1, rank - 1)) % rank;
+  }
+  return problem;
+}
 
 }  // namespace papillon_test

@@ -112,13 +112,15 @@ namespace papillon::cuda {
 
 /// What the lines above are, for the choice of passes.
 struct PowerLine {
+  const char* family;
   int size;
   int count;
   int lanes;
   int groups;
+  int threads;
 };
 #define PAPILLON_LINE(family, size, count, lanes, groups, threads, blocks, stages, a, b) \
-  {size, count, lanes, groups},
+  {#family, size, count, lanes, groups, threads},
 inline constexpr PowerLine lines_of_2_bytes[] = {PAPILLON_KRONECKER_OF_2_BYTES(PAPILLON_LINE)};
 inline constexpr PowerLine lines_of_4_bytes[] = {PAPILLON_KRONECKER_OF_4_BYTES(PAPILLON_LINE)};
 inline constexpr PowerLine lines_of_8_bytes[] = {PAPILLON_KRONECKER_OF_8_BYTES(PAPILLON_LINE)};

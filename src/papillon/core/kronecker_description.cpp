@@ -23,8 +23,8 @@ const char* plural(double count) { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
-std::string explain_kronecker(const KroneckerProblem& problem, const KroneckerPlan& plan,
-                              Architecture architecture) {
+std::string explain_kronecker(const KroneckerProblem& problem, const KroneckerPlan& plan, std::size_t between,
+                              std::size_t workspace) {
   const auto element = static_cast<double>(size_of(problem.scalar));
   const auto value = static_cast<double>(sum_bytes(problem.scalar));
   const auto columns = static_cast<double>(problem.fold.outer_count());
@@ -38,8 +38,9 @@ std::string explain_kronecker(const KroneckerProblem& problem, const KroneckerPl
   for (std::size_t p = 0; p < plan.size(); ++p) {
     const KroneckerPass& pass = plan[p];
     const double around = static_cast<double>(pass.outer) * static_cast<double>(pass.inner);
-    moved += around * (static_cast<double>(pass.source) * (p == 0 ? element : value) +
-                       static_cast<double>(pass.target) * (p + 1 == plan.size() ? element : value));
+    moved += around * (static_cast<double>(pass.source) * (p == 0 ? element : static_cast<double>(between)) +
+                       static_cast<double>(pass.target) *
+                           (p + 1 == plan.size() ? element : static_cast<double>(between)));
     text << "pass " << p + 1 << ":";
     for (int i = 0; i < pass.count; ++i) {
       const int number = pass.first + pass.order[i];
@@ -59,9 +60,15 @@ std::string explain_kronecker(const KroneckerProblem& problem, const KroneckerPl
     factors += static_cast<double>(factor.rows) * static_cast<double>(factor.columns) * element;
   text << "bytes moved: " << Count{moved * columns} << " (" << Count{moved} << " per column, " << plan.size()
        << " pass" << (plan.size() == 1 ? "" : "es") << "), and " << Count{factors} << " of factors\n";
-  const std::size_t workspace = buffers_of(problem, plan, architecture).bytes(sum_bytes(problem.scalar));
   text << "workspace: " << workspace << " bytes\n";
   return text.str();
+}
+
+std::string explain_kronecker(const KroneckerProblem& problem, const KroneckerPlan& plan,
+                              Architecture architecture) {
+  const std::size_t value = sum_bytes(problem.scalar);
+  const std::size_t workspace = problem.empty ? 0 : buffers_of(problem, plan, architecture).bytes(value);
+  return explain_kronecker(problem, plan, value, workspace);
 }
 
 }  // namespace papillon::detail
