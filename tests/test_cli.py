@@ -853,7 +853,9 @@ class KroneckerProducts(CommandTest):
         self.assertIn("6 points to 4,", text("--factor", "2x2", "--factor", "2x3"))
         self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--left"))
         self.assertIn("4 points to 6,", text("--factor", "2x2", "--factor", "2x3", "--adjoint"))
-        self.assertIn("backend: the generic Kokkos kernel", text("--factor", "2x2", "--arch", "sm_90"))
+        there = text(*["--factor", "64x64"] * 3, "--dtype", "bf16", "--arch", "sm_90")
+        self.assertRegex(there, r"kernel of pass 2: units \(|this build has no CUDA backend\n")
+        self.assertRegex(text("--factor", "3x2", "--arch", "sm_90"), r"kernel of pass 1: general \(|no CUDA backend\n")
         source = self.save(np.zeros((7, 12, 5), "<c8"))
         factor = self.save(np.zeros((3, 4), "<c8", order="F"), "factor.npy")
         self.assertIn("complex64, 35 columns\npass 1: F2 (1 x 3), then F1 (3 x 4);",
@@ -1151,7 +1153,10 @@ class ButterflyProducts(CommandTest):
         self.assertIn("workspace: ", plain)
         self.assertIn("6 x 4 matrix as 1 factor", text("--pattern", "2,3,2,1"))
         self.assertIn("4 x 6 matrix as 1 factor", text("--pattern", "2,3,2,1", "--adjoint"))
-        self.assertIn("backend: the generic Kokkos kernel", text("--pattern", "2,3,2,1", "--arch", "sm_90"))
+        self.assertRegex(text("--pattern", "2,3,2,1", "--arch", "sm_90"), r"kernel: butterfly \(|no CUDA backend\n")
+        pairs = [word for d in range(9) for word in ("--pattern", f"{256 >> d},2,2,{1 << d}")]
+        self.assertRegex(text(*pairs, "--arch", "sm_90"),
+                         r"kernel: butterfly_pairs \(.*: 3 3 3\n|no CUDA backend\n")
         source = self.save(np.zeros((7, 4, 5), "<c8"))
         np.savez(self.path("f.npz"), np.zeros((2, 3, 2, 1), "<c8"))
         self.assertIn("6 x 4 matrix as 1 factor, complex64, 35 columns",
