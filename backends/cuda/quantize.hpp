@@ -19,8 +19,17 @@ void run_plain_dequantize(cudaStream_t stream, const detail::DequantizeProblem& 
 std::size_t plain_workspace_bytes(const detail::QuantizeProblem& problem);
 std::size_t plain_workspace_bytes(const detail::DequantizeProblem& problem);
 
-/// The problem as the row kernels take it; none where they do not cover it.
-std::optional<RowQuantization> as_rows(const detail::QuantizeProblem& problem);
+struct RowStaging;
+struct FloatScaleRows;
+
+/// How a call is carried out.
+enum class QuantizeRoute {
+  rows,    ///< the row kernels read x
+  staged,  ///< rows are brought together in the workspace, in chunks that the L2 cache holds, rotated there
+           ///< where the row kernels do not rotate, and read by the row kernels
+  plain,   ///< the plain form
+};
+QuantizeRoute route_of(const detail::QuantizeProblem& problem);
 
 /// Launches quantize_rows (`find_amax` before it where `amax` is set); S is float, half or bfloat16. With `use`
 /// it launches nothing and says what it would take.
@@ -29,6 +38,13 @@ cudaError_t launch_find_row_amax(cudaStream_t stream, const Device& device, cons
 template <class S>
 cudaError_t launch_quantize_rows(cudaStream_t stream, const Device& device, const RowQuantization& problem,
                                  KernelUse* use);
+
+/// Launches stage_rows from `scalar`, to float32 if `widened`, else to the same bits.
+cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar, bool widened);
+
+/// Launches quantize_float_scales.
+cudaError_t launch_float_scales(cudaStream_t stream, const Device& device, const FloatScaleRows& problem,
+                                ScalarType scalar);
 
 /// Zeros the padding of swizzled scales.
 cudaError_t launch_clear_scale_padding(cudaStream_t stream, const QuantizedLayout& layout,

@@ -17,7 +17,8 @@ cudaError_t launch_strips(cudaStream_t stream, const Device& device, const RowQu
                           KernelUse* use) {
   constexpr int bytes = quantize_threads / 32 * quantize_stages * StripTile<S, Bits>::bytes +
                         128 * static_cast<int>(sizeof(Reciprocal));
-  const std::int64_t blocks = (problem.strips + quantize_threads - 1) / quantize_threads;
+  const std::int64_t blocks =
+      (problem.strips - problem.first_strip + quantize_threads - 1) / quantize_threads;
   return launch_persistent<Kernel>(stream, device, problem, blocks, quantize_threads, quantize_blocks(Bits),
                                    bytes, use);
 }

@@ -17,8 +17,9 @@ inline constexpr int most_group_bits = 11;
 /// Contiguous rows of whole strips, to be rotated in groups of 2^group_bits and quantised in
 /// vector blocks of NVFP4 or MX.
 struct RowQuantization {
-  const void* x = nullptr;
-  std::int64_t strips = 0;      ///< of all rows
+  const void* x = nullptr;       ///< element (0, 0), whether it is part of the call or not
+  std::int64_t first_strip = 0;  ///< of the call, rows counted from the tensor's first
+  std::int64_t strips = 0;       ///< where the call ends, counted so too
   std::uint32_t row_strips = 0;  ///< of a row; used where x has gaps or scales are swizzled, then strips < 2^32
   std::int64_t x_stride = 0;    ///< elements from row to row
   bool dense = false;           ///< x has no gaps

@@ -264,7 +264,8 @@ __global__ void __launch_bounds__(quantize_threads, quantize_blocks(Bits))
   auto* const table = reinterpret_cast<Reciprocal*>(shared + warps * quantize_stages * Tile::bytes);
   const Tile tile(problem, shared + warp * quantize_stages * Tile::bytes, lane);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * quantize_threads;
-  std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * quantize_threads + warp * 32;
+  std::int64_t first =
+      problem.first_strip + static_cast<std::int64_t>(blockIdx.x) * quantize_threads + warp * 32;
   tile.start(first, 0);
   ptx::async_copy_commit();
 

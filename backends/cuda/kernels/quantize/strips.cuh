@@ -29,20 +29,23 @@ class StripTile {
   static constexpr int bytes = 32 * strip * static_cast<int>(sizeof(S));
 
   __device__ __forceinline__ StripTile(const RowQuantization& problem, unsigned char* shared, int lane)
-      : problem_(problem), shared_(shared), lane_(lane) {}
+      : problem_(problem), shared_(shared), lane_(lane) {
+    own_ = lane * row_bytes + scatter(lane) * 16;
+    copied_ = (lane / words) * row_bytes + (lane % words ^ scatter(lane / words)) * 16;
+  }
 
   /// Starts copying strips first … first + 31 of x into stage `stage`.
   __device__ __forceinline__ void start(std::int64_t first, int stage) const {
-    const std::uint32_t to = ptx::shared_address(shared_) + stage * bytes;
+    const std::uint32_t to = ptx::shared_address(shared_) + static_cast<std::uint32_t>(stage * bytes);
+    const std::int64_t more = problem_.strips - first;
+    const int left = static_cast<int>(more < 32 ? more : 32);
     if (problem_.dense) {
       const S* const from = static_cast<const S*>(problem_.x) + first * strip + lane_ * width;
-      const std::int64_t left = (problem_.strips - first) * words - lane_;  // words from the lane's first on
 #pragma unroll
       for (int j = 0; j < words; ++j)
-        if (j * 32 < left) ptx::async_copy_16(to + place_of(j), from + j * 32 * width);
+        if (j * 32 + lane_ < left * words) ptx::async_copy_16(to + place_of(j), from + j * 32 * width);
       return;
     }
-    const std::int64_t left = problem_.strips - first;
 #pragma unroll 1
     for (int j = 0; j < words; ++j) {
       const int index = j * 32 + lane_;
@@ -61,21 +64,25 @@ class StripTile {
     const unsigned char* const from = shared_ + stage * bytes;
 #pragma unroll
     for (int w = 0; w < words; ++w)
-      unpack<S>(*reinterpret_cast<const uint4*>(from + place(lane_, w)), values + w * width);
+      unpack<S>(*reinterpret_cast<const uint4*>(from + (own_ ^ w * 16)), values + w * width);
   }
 
  private:
-  __device__ __forceinline__ static int place(int s, int word) {
-    return (s * words + (word ^ (words == 4 ? s >> 1 & 3 : s & 7))) * 16;
-  }
-  /// Where word number 32 j + lane of the tile goes.
-  __device__ __forceinline__ int place_of(int j) const {
-    return place((j * 32 + lane_) / words, (j * 32 + lane_) % words);
+  static constexpr int row_bytes = words * 16;
+
+  /// Word w of strip s lies at w ^ scatter(s).
+  __device__ __forceinline__ static constexpr int scatter(int s) { return words == 4 ? s >> 1 & 3 : s & 7; }
+  /// Where word number 32 j + lane of the tile goes: strip j * 32 / words + lane / words, whose scatter is that
+  /// of both parts.
+  __device__ __forceinline__ std::uint32_t place_of(int j) const {
+    return static_cast<std::uint32_t>((copied_ ^ scatter(j * (32 / words)) * 16) + j * (32 / words) * row_bytes);
   }
 
   const RowQuantization& problem_;
   unsigned char* shared_;
   int lane_;
+  int own_;     ///< of the lane's strip in a stage: its word w lies at own ^ 16 w
+  int copied_;  ///< of the word that the lane copies first
 };
 
 /// The rotation of a strip by groups of 2^Bits, which neighbouring lanes share where they are longer; not yet
