@@ -12,9 +12,11 @@
 #include "papillon/core/butterfly_problem.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
+#include "papillon/core/quantize_problem.hpp"
 #include "papillon/core/tensor.hpp"
 #include "papillon/hadamard_options.hpp"
 #include "papillon/kronecker_options.hpp"
+#include "papillon/quantize_options.hpp"
 
 // CUDA's own declaration, so that this header needs none of CUDA's.
 typedef struct CUstream_st* cudaStream_t;
@@ -29,6 +31,11 @@ void kronecker(cudaStream_t stream, const detail::KroneckerProblem& problem);
 std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
 void butterfly(cudaStream_t stream, const detail::ButterflyProblem& problem);
 std::size_t workspace_bytes(const detail::ButterflyProblem& problem);
+void quantize(cudaStream_t stream, const detail::QuantizeProblem& problem);
+void quantize(cudaStream_t stream, const detail::QuantizePair& pair);
+std::size_t workspace_bytes(const detail::QuantizeProblem& problem);
+void dequantize(cudaStream_t stream, const detail::DequantizeProblem& problem);
+std::size_t workspace_bytes(const detail::DequantizeProblem& problem);
 std::string why_unavailable();
 }  // namespace cuda
 
@@ -155,6 +162,54 @@ inline std::size_t butterfly_workspace_bytes(cudaStream_t, std::span<const Butte
                                              const ConstTensorDescriptor& x, const TensorDescriptor& y,
                                              const ButterflyOptions& options = {}) {
   return cuda::workspace_bytes(detail::make_butterfly_problem(factors, x, y, options));
+}
+
+/// Rotates and quantises an array in device memory, enqueued on `stream`, which belongs to the current
+/// device. Codes, scales, amax, statistics and signs lie in device memory too. Contract, bits and errors are
+/// those of `papillon::quantize` for Kokkos execution spaces (see quantize.hpp), which this call does not
+/// need.
+///
+/// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty the
+/// workspace of `quantize_workspace_bytes` is allocated and freed on the stream.
+inline void quantize(cudaStream_t stream, const ConstTensorDescriptor& x, const BlockScaledView& q,
+                     const QuantizeOptions& options = {}) {
+  cuda::quantize(stream, detail::make_quantize_problem(x, q, options, false));
+}
+template <DeviceTensor X>
+void quantize(cudaStream_t stream, const X& x, const BlockScaledView& q,
+              const QuantizeOptions& options = {}) {
+  quantize(stream, ConstTensorDescriptor(detail::describe_device_tensor(x)), q, options);
+}
+
+/// Two quantised copies of x, along `options.axis` and along `other_axis`.
+inline void quantize(cudaStream_t stream, const ConstTensorDescriptor& x, const BlockScaledView& q,
+                     const BlockScaledView& q_other, int other_axis, const QuantizeOptions& options = {}) {
+  cuda::quantize(stream, detail::make_quantize_pair(x, q, q_other, other_axis, options, false));
+}
+
+/// Bytes of workspace that the call needs. Needs no GPU.
+inline std::size_t quantize_workspace_bytes(cudaStream_t, const ConstTensorDescriptor& x,
+                                            const BlockScaledView& q, const QuantizeOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_quantize_problem(x, q, options, false));
+}
+
+/// Decodes codes and scales in device memory, as `papillon::dequantize` for Kokkos execution spaces does.
+inline void dequantize(cudaStream_t stream, const ConstBlockScaledView& q, const TensorDescriptor& y,
+                       const QuantizeOptions& options = {}) {
+  cuda::dequantize(stream, detail::make_dequantize_problem(q, y, options, false));
+}
+template <DeviceTensor Y>
+void dequantize(cudaStream_t stream, const ConstBlockScaledView& q, const Y& y,
+                const QuantizeOptions& options = {}) {
+  static_assert(!std::is_const_v<typename Y::element_type>, "papillon::dequantize: y has const elements");
+  dequantize(stream, q, detail::describe_device_tensor(y), options);
+}
+
+/// Bytes of workspace that the call needs; 0 without a rotation. Needs no GPU.
+inline std::size_t dequantize_workspace_bytes(cudaStream_t, const ConstBlockScaledView& q,
+                                              const TensorDescriptor& y,
+                                              const QuantizeOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_dequantize_problem(q, y, options, false));
 }
 
 }  // namespace papillon

@@ -47,6 +47,11 @@ inline bool uses_cuda(const Kokkos::Cuda& space) {
 inline void run_on(cudaStream_t stream, const HadamardProblem& problem) { cuda::hadamard(stream, problem); }
 inline void run_on(cudaStream_t stream, const KroneckerProblem& problem) { cuda::kronecker(stream, problem); }
 inline void run_on(cudaStream_t stream, const ButterflyProblem& problem) { cuda::butterfly(stream, problem); }
+inline void run_on(cudaStream_t stream, const QuantizeProblem& problem) { cuda::quantize(stream, problem); }
+inline void run_on(cudaStream_t stream, const QuantizePair& pair) { cuda::quantize(stream, pair); }
+inline void run_on(cudaStream_t stream, const DequantizeProblem& problem) {
+  cuda::dequantize(stream, problem);
+}
 #else
 template <class ExecutionSpace>
 inline constexpr bool may_use_cuda = false;

@@ -7,4 +7,5 @@
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"
 #include "papillon/orders.hpp"
+#include "papillon/quantize.hpp"
 #include "papillon/version.hpp"
