@@ -86,8 +86,8 @@ struct QuantizeCase {
                       : oracle::Scaling::nvfp4_divide;
       p.block = 16;
     } else if (options.format <= BlockFormat::mxfp8_e5m2) {
-      p.scaling = options.scale_rule == ScaleRule::round_up ? oracle::Scaling::mx_round_up
-                                                            : oracle::Scaling::mx_ocp;
+      p.scaling =
+          options.scale_rule == ScaleRule::round_up ? oracle::Scaling::mx_round_up : oracle::Scaling::mx_ocp;
       p.block = 32;
     } else {
       p.scaling = oracle::Scaling::symmetric;
