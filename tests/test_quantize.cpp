@@ -241,6 +241,25 @@ TEST_CASE_TEMPLATE("quantize: the global scale computed, given and kept", T, PAP
     }
 }
 
+TEST_CASE("quantize: scales at the ties of E4M3, where the order of the roundings shows") {
+  const auto& values = oracle::magnitudes(oracle::Element::e4m3);
+  for (const auto rule : {ScaleRule::divide, ScaleRule::transformer_engine})
+    for (const float scale : {1.0f, 0.37f, 1.0f / 3, 0.0123f, 17.7f}) {
+      QuantizeCase<float> problem;
+      problem.options = {
+          .scale_rule = rule, .global_scale_source = GlobalScaleSource::given, .global_scale = scale};
+      for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+        auto amax = static_cast<float>((values[i] + values[i + 1]) / 2 * 6 * static_cast<double>(scale));
+        for (int ulp = 0; ulp < 4; ++ulp) amax = std::nextafter(amax, 0.0f);
+        for (int ulp = 0; ulp < 9; ++ulp, amax = std::nextafter(amax, infinity))
+          for (int element = 0; element < 16; ++element)
+            problem.x.push_back(amax / static_cast<float>(1 + element));
+      }
+      problem.shape = {static_cast<std::int64_t>(problem.x.size())};
+      check_everywhere(problem);
+    }
+}
+
 TEST_CASE_TEMPLATE("quantize: tensors and blocks of one value", T, PAPILLON_REAL_SCALARS) {
   const float values[] = {
       0.0f,     -0.0f,     1.0f,         6.0f,    448.0f,   65504.0f, 5.7e-35f,
