@@ -9,6 +9,7 @@
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
+#include "papillon/core/quantize_problem.hpp"
 
 // CUDA's own declaration, so that callers need none of its headers.
 typedef struct CUstream_st* cudaStream_t;
@@ -42,6 +43,13 @@ std::size_t workspace_bytes(const detail::KroneckerProblem& problem);
 /// As above for a product of Kronecker-sparse matrices.
 void butterfly(cudaStream_t stream, const detail::ButterflyProblem& problem);
 std::size_t workspace_bytes(const detail::ButterflyProblem& problem);
+
+/// As above for the quantiser; for two copies of one array; and back.
+void quantize(cudaStream_t stream, const detail::QuantizeProblem& problem);
+void quantize(cudaStream_t stream, const detail::QuantizePair& pair);
+std::size_t workspace_bytes(const detail::QuantizeProblem& problem);
+void dequantize(cudaStream_t stream, const detail::DequantizeProblem& problem);
+std::size_t workspace_bytes(const detail::DequantizeProblem& problem);
 
 /// What `hadamard` moves through memory for the problem. Needs no GPU.
 detail::Traffic traffic(const detail::HadamardProblem& problem);

@@ -41,6 +41,41 @@ cudaError_t run(void* y, const void* x, std::size_t bytes, cudaStream_t stream) 
   return cudaGetLastError();
 }
 
+/// As copy_words, but of the words written only those below `written`: each block a share of its own.
+template <int Words, int Threads, bool Streaming>
+__global__ void __launch_bounds__(Threads)
+    read_and_write(uint4* __restrict__ y, const uint4* __restrict__ x, std::int64_t count, std::int64_t written) {
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * (Words * Threads) + threadIdx.x;
+  uint4 sum = make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int w = 0; w < Words; ++w) {
+    if (first + w * Threads >= count) continue;
+    const uint4 word = Streaming ? __ldcs(x + first + w * Threads) : x[first + w * Threads];
+    sum.x ^= word.x;
+    sum.y ^= word.y;
+    sum.z ^= word.z;
+    sum.w ^= word.w;
+  }
+  const std::int64_t begin = written * blockIdx.x / gridDim.x;
+  const std::int64_t end = written * (blockIdx.x + std::int64_t{1}) / gridDim.x;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += Threads) {
+    if (Streaming) {
+      __stcs(y + i, sum);
+    } else {
+      y[i] = sum;
+    }
+  }
+}
+
+template <int Words, int Threads, bool Streaming>
+cudaError_t run_reduction(void* y, const void* x, std::size_t read, std::size_t written, cudaStream_t stream) {
+  const auto count = static_cast<std::int64_t>(read / 16);
+  const auto blocks = static_cast<unsigned>((count + Words * Threads - 1) / (Words * Threads));
+  read_and_write<Words, Threads, Streaming><<<blocks, Threads, 0, stream>>>(
+      static_cast<uint4*>(y), static_cast<const uint4*>(x), count, static_cast<std::int64_t>(written / 16));
+  return cudaGetLastError();
+}
+
 template <class T>
 __global__ void fill(T* x, std::int64_t count) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -79,6 +114,20 @@ cudaError_t copy(int form, void* y, const void* x, std::size_t bytes, cudaStream
       return run<4, 256, true>(y, x, bytes, stream);
     default:
       return cudaMemcpyAsync(y, x, bytes, cudaMemcpyDeviceToDevice, stream);
+  }
+}
+
+cudaError_t reduce_bytes(int form, void* y, const void* x, std::size_t read, std::size_t written,
+                         cudaStream_t stream) {
+  switch (form) {
+    case 0:
+      return run_reduction<2, 512, false>(y, x, read, written, stream);
+    case 1:
+      return run_reduction<4, 512, false>(y, x, read, written, stream);
+    case 2:
+      return run_reduction<4, 256, true>(y, x, read, written, stream);
+    default:
+      return run_reduction<8, 256, true>(y, x, read, written, stream);
   }
 }
 

@@ -25,4 +25,5 @@ for n in 128 8192 32768 7168; do
 done
 "$here/papillon-perf-gpu" --json "$out/perf.json" || status=1
 "$here/papillon-perf-gpu-kronecker" --json "$out/kronecker.json" || status=1
+"$here/papillon-perf-gpu-quantize" --json "$out/quantize.json" || status=1
 exit $status

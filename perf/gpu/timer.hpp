@@ -64,6 +64,14 @@ struct Timer {
       best = std::min(best, time(repeats, [&] { require(copy(form, y, x, bytes, stream)); }));
     return best;
   }
+
+  /// Microseconds of the fastest kernel that reads and writes so many bytes.
+  double fastest_reduction(void* y, const void* x, std::size_t read, std::size_t written, int repeats) {
+    double best = 1e30;
+    for (int form = 0; form < reduction_forms; ++form)
+      best = std::min(best, time(repeats, [&] { require(reduce_bytes(form, y, x, read, written, stream)); }));
+    return best;
+  }
 };
 
 }  // namespace papillon::perf

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "kernels/quantize/row_problem.hpp"
+#include "launch.hpp"
+#include "papillon/core/quantize_problem.hpp"
+
+namespace papillon::cuda {
+
+/// The plain form of the operators (core/quantize_steps.hpp) in kernels of an index; rotations go through the
+/// workspace, in chunks that the L2 cache holds.
+void run_plain_quantize(cudaStream_t stream, const detail::QuantizeProblem& problem, void* workspace);
+void run_plain_dequantize(cudaStream_t stream, const detail::DequantizeProblem& problem, void* workspace);
+std::size_t plain_workspace_bytes(const detail::QuantizeProblem& problem);
+std::size_t plain_workspace_bytes(const detail::DequantizeProblem& problem);
+
+/// The problem as the row kernels take it; none where they do not cover it.
+std::optional<RowQuantization> as_rows(const detail::QuantizeProblem& problem);
+
+/// Launches quantize_rows (`find_amax` before it where `amax` is set); S is float, half or bfloat16. With `use`
+/// it launches nothing and says what it would take.
+template <class S>
+cudaError_t launch_find_row_amax(cudaStream_t stream, const Device& device, const RowQuantization& problem);
+template <class S>
+cudaError_t launch_quantize_rows(cudaStream_t stream, const Device& device, const RowQuantization& problem,
+                                 KernelUse* use);
+
+/// Zeros the padding of swizzled scales.
+cudaError_t launch_clear_scale_padding(cudaStream_t stream, const QuantizedLayout& layout,
+                                       std::uint8_t* scales);
+
+}  // namespace papillon::cuda

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "quantize_rows_launch.cuh"
+
+namespace papillon::cuda {
+
+template cudaError_t launch_find_row_amax<float>(cudaStream_t, const Device&, const RowQuantization&);
+template cudaError_t launch_quantize_rows<float>(cudaStream_t, const Device&, const RowQuantization&, KernelUse*);
+
+}  // namespace papillon::cuda
