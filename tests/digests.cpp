@@ -2,6 +2,7 @@
 // Prints a digest of the results of a fixed set of calls, and how many threads made them;
 // compare_threads.cmake runs it with several thread counts.
 #include <Kokkos_Core.hpp>
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"
+#include "papillon/quantize.hpp"
 #include "support/random.hpp"
 #include "support/reference.hpp"
 
@@ -120,6 +122,52 @@ void print_products(const char* name) {
   }
 }
 
+/// Codes, scales, amax and counts: of many rows, of one, of columns, with every kind of rotation and
+/// rounding.
+template <class T>
+void print_quantized(const char* name) {
+  using papillon::BlockFormat;
+  const struct {
+    std::array<std::int64_t, 3> shape;
+    papillon::QuantizeOptions options;
+  } cases[] = {
+      {{1, 1031, 528}, {.scale_layout = papillon::ScaleLayout::swizzled, .rotation = 16}},
+      {{7, 129, 96}, {.axis = 0, .block_shape = papillon::BlockShape::square}},
+      {{5, 256, 77}, {.format = BlockFormat::mxfp4, .axis = 1, .rotation = 256, .signs = {.seed = 3u}}},
+      {{1, 1, 1 << 18}, {.rotation = papillon::whole_axis, .rounding = papillon::Rounding::stochastic}},
+      {{3, 50, 3584}, {.format = BlockFormat::int8, .rotation = papillon::whole_axis}},
+      {{1, 2000, 100},
+       {.format = BlockFormat::mxfp8_e4m3,
+        .block_shape = papillon::BlockShape::square,
+        .rounding = papillon::Rounding::stochastic,
+        .random_seed = 5}},
+      {{1, 600, 300}, {.format = BlockFormat::fp8_e5m2, .block = 50}}};
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (auto c : cases) {
+    const auto& [outer, rows, n] = c.shape;
+    const auto x = random_values<T>(static_cast<std::size_t>(outer * rows * n), 47u, Data::scaled);
+    const auto layout = papillon::quantized_layout(c.shape, c.options);
+    std::vector<std::uint8_t> payload(layout.payload_bytes), scales(layout.scale_bytes);
+    float global_scale = 0, amax = 0;
+    papillon::QuantizeStatistics statistics;
+    c.options.amax = &amax;
+    c.options.statistics = &statistics;
+    papillon::quantize(space,
+                       papillon::ConstTensorDescriptor(papillon::row_major(x.data(), {outer, rows, n})),
+                       {payload, scales, &global_scale}, c.options);
+    std::vector<T> y(x.size());
+    space.fence();
+    papillon::dequantize(space, papillon::ConstBlockScaledView{payload, scales, &global_scale},
+                         papillon::row_major(y.data(), {outer, rows, n}), c.options);
+    space.fence();
+    std::cout << "quantized " << name << " " << papillon::name_of(c.options.format) << " (" << outer << ", "
+              << rows << ", " << n << ") " << std::hex << digest(payload.data(), payload.size()) << " "
+              << digest(scales.data(), scales.size()) << " " << digest(&global_scale, sizeof global_scale)
+              << " " << digest(&amax, sizeof amax) << " " << digest(&statistics, sizeof statistics) << " "
+              << digest(y.data(), y.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,4 +193,8 @@ int main(int argc, char** argv) {
   print_products<papillon::bfloat16>("bfloat16");
   print_products<std::complex<float>>("complex64");
   print_products<std::complex<double>>("complex128");
+  print_quantized<float>("float32");
+  print_quantized<double>("float64");
+  print_quantized<papillon::half>("float16");
+  print_quantized<papillon::bfloat16>("bfloat16");
 }
