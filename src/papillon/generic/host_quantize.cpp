@@ -18,8 +18,12 @@ using detail::QuantizeState;
 using detail::RowIndex;
 using Piece = HostPieces::Piece;
 
-/// Floats of a piece: 16 KiB, so that they, their codes and what is read stay in the nearest cache.
-constexpr std::int64_t piece_bytes = std::int64_t{16} << 10;
+/// Floats of a row of a piece: 16 KiB, so that they, their codes and what is read stay in the nearest cache.
+constexpr std::int64_t row_bytes = std::int64_t{16} << 10;
+/// And of a piece of several rows, which stay in the next one.
+constexpr std::int64_t rows_bytes = std::int64_t{64} << 10;
+/// Bytes of neighbouring rows that are gathered together: a cache line.
+constexpr std::int64_t side_bytes = 64;
 /// Elements of a piece at most, where blocks or rotations are long.
 constexpr std::int64_t longest_piece = std::int64_t{1} << 18;
 /// Bytes that a task should read at least: enough to make the cost of handing it out small.
@@ -107,18 +111,44 @@ T carve(const Arguments&... arguments) {
 }  // namespace
 
 HostPieces::HostPieces(const detail::QuantizedRows& q, const RowIndex& rows, std::int64_t group,
-                       std::int64_t element_bytes)
+                       std::int64_t element_bytes, bool gathers)
     : q_(q), rows_(rows) {
   const QuantizedLayout& layout = q_.layout;
   if (layout.rows == 0 || layout.columns == 0) return;
   join_rows();
   block_ = layout.blocks == 1 ? padded(layout.columns) : layout.block;
-  columns_ = detail::chunk_rows(q_, group, sizeof(float), piece_bytes).columns;
-  row_pieces_ = ceil_div(layout.columns, columns_);
-  pieces_ = layout.rows * row_pieces_;
-  task_pieces_ = std::max<std::int64_t>(1, task_bytes / (columns_ * element_bytes));
+  const bool square = q_.square_rows > 0;
+  if (rows_.outer_rank > 0) {
+    const int fastest = rows_.outer_rank - 1;
+    last_extent_ = fastest == 0 ? layout.rows : rows_.extents[fastest];
+    side_by_side_ = gathers && rows_.strides[fastest] == 1 && rows_.element_stride != 1 && last_extent_ > 1;
+  }
+  cut(square          ? q_.group_rows()
+      : side_by_side_ ? std::min(last_extent_, side_bytes / element_bytes)
+                      : 1,
+      group);
+  if (side_by_side_ && !fit()) {
+    side_by_side_ = false;
+    if (!square) cut(1, group);
+  }
+  task_pieces_ = std::max<std::int64_t>(1, task_bytes / (most_rows_ * columns_ * element_bytes));
   tasks_ = ceil_div(pieces_, task_pieces_);
   worth_sharing_ = tasks_ > 1 && layout.rows * layout.columns * element_bytes > serial_bytes;
+}
+
+void HostPieces::cut(std::int64_t rows, std::int64_t group) {
+  most_rows_ = std::min(rows, q_.layout.rows);
+  const std::int64_t wanted = most_rows_ == 1      ? row_bytes
+                              : q_.square_rows > 0 ? rows_bytes
+                                                   : rows_bytes / most_rows_;
+  columns_ = detail::chunk_rows(q_, group, sizeof(float), wanted).columns;
+  row_pieces_ = ceil_div(q_.layout.columns, columns_);
+  pieces_ = row_groups() * row_pieces_;
+}
+
+std::int64_t HostPieces::row_groups() const {
+  if (q_.square_rows > 0) return q_.groups();
+  return q_.layout.rows / last_extent_ * ceil_div(last_extent_, most_rows_);
 }
 
 void HostPieces::join_rows() {
@@ -135,22 +165,69 @@ void HostPieces::join_rows() {
 }
 
 bool HostPieces::fit() const {
-  return (q_.layout.blocks <= 1 || q_.layout.block % detail::run_length == 0) && columns_ <= longest_piece;
+  return (q_.layout.blocks <= 1 || q_.layout.block % detail::run_length == 0) &&
+         most_rows_ * columns_ <= longest_piece;
 }
 
 Piece HostPieces::piece(std::int64_t index) const {
-  const std::int64_t first = index % row_pieces_ * columns_;
-  const std::int64_t count = std::min(columns_, q_.layout.columns - first);
-  return {index / row_pieces_, first, count, first + count == q_.layout.columns};
+  Piece piece;
+  piece.first = index % row_pieces_ * columns_;
+  piece.count = std::min(columns_, q_.layout.columns - piece.first);
+  piece.last = piece.first + piece.count == q_.layout.columns;
+  const std::int64_t group = index / row_pieces_;
+  if (q_.square_rows > 0) {
+    piece.row = q_.first_row(group);
+    piece.rows = q_.row_count(group);
+  } else {
+    const std::int64_t groups = ceil_div(last_extent_, most_rows_);
+    const std::int64_t first = group % groups * most_rows_;
+    piece.row = group / groups * last_extent_ + first;
+    piece.rows = std::min(most_rows_, last_extent_ - first);
+  }
+  return piece;
 }
 
-std::int64_t HostPieces::first_byte(const Piece& piece) const {
-  return piece.row * q_.layout.row_bytes + piece.first * q_.layout.element_bits / 8;
+std::int64_t HostPieces::first_byte(const Piece& piece, std::int64_t r) const {
+  return (piece.row + r) * q_.layout.row_bytes + piece.first * q_.layout.element_bits / 8;
 }
 std::int64_t HostPieces::bytes(const Piece& piece) const {
   const std::int64_t before = piece.first * q_.layout.element_bits / 8;
   return piece.last ? q_.layout.row_bytes - before : piece.count * q_.layout.element_bits / 8;
 }
+
+namespace {
+
+/// The floats of a piece, row by row. Rows start at different places of the cache.
+struct PieceValues {
+  PieceValues(const HostPieces& pieces, Carver& carver)
+      : pitch(padded(pieces.columns()) + (pieces.most_rows() > 1 ? simd::code_step / 4 : 0)),
+        floats(carver.take<float>(pitch * pieces.most_rows())) {
+    if (pieces.side_by_side()) side = carver.take<float>(pieces.most_rows());
+  }
+  float* row(std::int64_t r) const { return floats + r * pitch; }
+
+  /// Element c of row r is at x[c * stride + r].
+  template <class S>
+  void gather(const S* x, std::int64_t stride, const Piece& piece) const {
+    for (std::int64_t c = 0; c < piece.count; ++c) {
+      read_strided(x + c * stride, 1, side, piece.rows);
+      for (std::int64_t r = 0; r < piece.rows; ++r) floats[r * pitch + c] = side[r];
+    }
+  }
+  template <class S>
+  void scatter(S* y, std::int64_t stride, const Piece& piece) const {
+    for (std::int64_t c = 0; c < piece.count; ++c) {
+      for (std::int64_t r = 0; r < piece.rows; ++r) side[r] = floats[r * pitch + c];
+      write_strided(side, y + c * stride, 1, piece.rows);
+    }
+  }
+
+  std::int64_t pitch;
+  float* floats;
+  float* side = nullptr;
+};
+
+}  // namespace
 
 /// Reads pieces as float32, rotated.
 template <class S>
@@ -158,10 +235,9 @@ class HostQuantize::Reader {
   using C = compute_type<S>;
 
  public:
-  Reader(const HostQuantize& call, Carver& carver) : call_(call) {
+  Reader(const HostQuantize& call, Carver& carver) : call_(call), values_(call.pieces_, carver) {
     const std::int64_t columns = call.pieces_.columns();
     const HostRotation& rotation = call.rotation_;
-    values_ = carver.take<float>(padded(columns));
     if (!rotation.any()) return;
     if constexpr (!std::is_same_v<C, float>) wide_ = carver.take<C>(columns);
     if (rotation.has_signs()) signs_ = carver.take<C>(columns);
@@ -174,47 +250,60 @@ class HostQuantize::Reader {
     if (signs_ != nullptr) call_.rotation_.make_signs(signs_, call_.pieces_.columns());
   }
 
-  /// The values of a piece, zeros behind them; x itself where nothing has to be done.
-  const float* read(const Piece& piece) const {
-    const RowIndex& rows = call_.pieces_.rows();
-    const std::int64_t stride = rows.element_stride;
-    const S* x = static_cast<const S*>(call_.problem_.x) + rows.offset(piece.row) + piece.first * stride;
+  /// To be called before the rows of a piece.
+  void start(const Piece& piece) const {
+    if (call_.pieces_.side_by_side()) values_.gather(first_of(piece, 0), element_stride(), piece);
+  }
+
+  /// The values of row r of a piece, zeros behind them; x itself where nothing has to be done.
+  const float* read(const Piece& piece, std::int64_t r) const {
+    float* values = values_.row(r);
     const std::int64_t room = padded(piece.count);
-    if (call_.rotation_.any()) {
-      rotate(x, stride, piece.count);
+    if (call_.pieces_.side_by_side()) {
+      if constexpr (std::is_same_v<C, float>) rotate<float>(values, 1, values, piece.count);
     } else {
+      const S* x = first_of(piece, r);
       if constexpr (std::is_same_v<S, float>) {
-        if (stride == 1 && piece.count == room) return x;
+        if (!call_.rotation_.any() && element_stride() == 1 && piece.count == room) return x;
       }
-      read_strided(x, stride, values_, piece.count);
+      rotate(x, element_stride(), values, piece.count);
     }
-    std::fill(values_ + piece.count, values_ + room, 0.0f);
-    return values_;
+    std::fill(values + piece.count, values + room, 0.0f);
+    return values;
   }
 
  private:
-  C* rotated() const {
-    if constexpr (std::is_same_v<C, float>) {
-      return values_;
-    } else {
-      return wide_;
-    }
+  std::int64_t element_stride() const { return call_.pieces_.rows().element_stride; }
+  const S* first_of(const Piece& piece, std::int64_t r) const {
+    return static_cast<const S*>(call_.problem_.x) + call_.pieces_.rows().offset(piece.row + r) +
+           piece.first * element_stride();
   }
 
-  void rotate(const S* x, std::int64_t stride, std::int64_t count) const {
+  template <class In>
+  void rotate(const In* x, std::int64_t stride, float* values, std::int64_t count) const {
     const HostRotation& rotation = call_.rotation_;
-    if (stride == 1 && signs_ == nullptr) {
-      rotation.apply(x, rotated(), count, work_);
-    } else {
-      read_strided(x, stride, rotated(), count);
-      if (signs_ != nullptr) multiply(rotated(), signs_, count);
-      rotation.apply<C, C>(rotated(), rotated(), count, work_);
+    if (!rotation.any()) {
+      if (static_cast<const void*>(x) != values) read_strided(x, stride, values, count);
+      return;
     }
-    if constexpr (!std::is_same_v<C, float>) read_strided(wide_, 1, values_, count);
+    C* target = nullptr;
+    if constexpr (std::is_same_v<C, float>) {
+      target = values;
+    } else {
+      target = wide_;
+    }
+    if (stride == 1 && signs_ == nullptr) {
+      rotation.apply(x, target, count, work_);
+    } else {
+      if (static_cast<const void*>(x) != target) read_strided(x, stride, target, count);
+      if (signs_ != nullptr) multiply(target, signs_, count);
+      rotation.apply<C, C>(target, target, count, work_);
+    }
+    if constexpr (!std::is_same_v<C, float>) read_strided(wide_, 1, values, count);
   }
 
   const HostQuantize& call_;
-  float* values_ = nullptr;
+  PieceValues values_;
   C* wide_ = nullptr;
   C* signs_ = nullptr;
   C* work_ = nullptr;
@@ -223,7 +312,8 @@ class HostQuantize::Reader {
 HostQuantize::HostQuantize(const detail::QuantizeProblem& problem)
     : problem_(problem),
       rotation_(problem.group, problem.signs, false),
-      pieces_(problem.q, problem.x_rows, problem.group, static_cast<std::int64_t>(size_of(problem.scalar))) {}
+      pieces_(problem.q, problem.x_rows, problem.group, static_cast<std::int64_t>(size_of(problem.scalar)),
+              problem.group == 0 || problem.scalar != ScalarType::float64) {}
 
 void HostQuantize::start(QuantizeState& state) const {
   detail::StartQuantize{&state, problem_.statistics}(0);
@@ -255,9 +345,11 @@ struct HostQuantize::Arrays {
     const std::int64_t room = padded(call.pieces_.columns());
     if (call.problem_.stochastic) random = carver.take<std::uint8_t>(ceil_div(room, 256) * 256);
     scales = take_scales(carver, ceil_div(room, call.pieces_.block()));
+    rows = carver.take<const float*>(call.pieces_.most_rows());
   }
   Reader<S> reader;
   std::uint8_t* codes;
+  const float** rows = nullptr;  ///< where the values of each row are
   std::uint8_t* random = nullptr;
   simd::PieceScales scales;
 };
@@ -282,17 +374,20 @@ void HostQuantize::find_amax(std::int64_t task, QuantizeState& state) const {
     float amax = 0.0f;
     for (std::int64_t i = pieces_.first_piece(task); i < pieces_.last_piece(task); ++i) {
       const Piece piece = pieces_.piece(i);
-      amax = std::max(amax, simd::finite_amax(reader.read(piece), padded(piece.count)));
+      reader.start(piece);
+      for (std::int64_t r = 0; r < piece.rows; ++r)
+        amax = std::max(amax, simd::finite_amax(reader.read(piece, r), padded(piece.count)));
     }
     detail::raise_amax<Atomics>(&state.amax_bits, amax);
   });
 }
 
-void HostQuantize::store_scales(const Piece& piece, const simd::PieceScales& scales) const {
+void HostQuantize::store_scales(const Piece& piece, std::int64_t r, const simd::PieceScales& scales) const {
   const QuantizedLayout& layout = pieces_.q().layout;
   const std::int64_t first = piece.first / pieces_.block();
   const std::int64_t blocks = ceil_div(piece.count, pieces_.block());
-  const std::int64_t place = layout.scale_index(piece.row, first);
+  const std::int64_t row = piece.row + r;
+  const std::int64_t place = layout.scale_index(row, first);
   if (layout.scale_element_bytes == 4) {
     std::memcpy(reinterpret_cast<float*>(problem_.scales) + place, scales.stored,
                 static_cast<std::size_t>(blocks) * sizeof(float));
@@ -300,31 +395,51 @@ void HostQuantize::store_scales(const Piece& piece, const simd::PieceScales& sca
     std::memcpy(problem_.scales + place, scales.codes, static_cast<std::size_t>(blocks));
   } else {
     for (std::int64_t b = 0; b < blocks; ++b)
-      problem_.scales[layout.scale_index(piece.row, first + b)] = scales.codes[b];
+      problem_.scales[layout.scale_index(row, first + b)] = scales.codes[b];
   }
 }
 
 template <class S>
-void HostQuantize::quantize_piece(const Piece& piece, const Arrays<S>& arrays,
-                                  const detail::GlobalScale& global, Sums& sums) const {
+void HostQuantize::store_codes(const Piece& piece, std::int64_t r, const float* values,
+                               const Arrays<S>& arrays, Sums& sums) const {
   const detail::QuantizedRows& q = pieces_.q();
   const std::int64_t block = pieces_.block();
   const std::int64_t room = padded(piece.count);
-  const float* values = arrays.reader.read(piece);
-  sums.zero_scale_blocks += simd::make_scales(q.scaling, global, values, room, block, arrays.scales);
-  store_scales(piece, arrays.scales);
   if (problem_.stochastic) {
     const std::int64_t row_runs = ceil_div(q.layout.columns, detail::run_length);
-    simd::random_bytes(problem_.random, piece.row * row_runs + piece.first / detail::run_length,
+    simd::random_bytes(problem_.random, (piece.row + r) * row_runs + piece.first / detail::run_length,
                        room / detail::run_length, arrays.random);
   }
   simd::make_codes(q.scaling, values, room, block, arrays.scales.factors, arrays.random, arrays.codes);
-  std::memcpy(problem_.payload + pieces_.first_byte(piece), arrays.codes,
+  std::memcpy(problem_.payload + pieces_.first_byte(piece, r), arrays.codes,
               static_cast<std::size_t>(pieces_.bytes(piece)));
   if (problem_.statistics != nullptr)
     sums.add(simd::count_special(q.scaling, values, room, block, arrays.scales.factors));
   if (problem_.amax != nullptr && !problem_.computes_global())
     sums.amax = std::max(sums.amax, simd::finite_amax(values, room));
+}
+
+template <class S>
+void HostQuantize::quantize_piece(const Piece& piece, const Arrays<S>& arrays,
+                                  const detail::GlobalScale& global, Sums& sums) const {
+  const detail::BlockScaling& scaling = pieces_.q().scaling;
+  const std::int64_t block = pieces_.block();
+  const std::int64_t room = padded(piece.count);
+  const std::int64_t blocks = ceil_div(room, block);
+  const std::int64_t sharing = pieces_.q().square_rows > 0 ? piece.rows : 1;  // rows with the same scales
+  arrays.reader.start(piece);
+  for (std::int64_t first = 0; first < piece.rows; first += sharing) {
+    std::fill_n(arrays.scales.stored, simd::scale_room(blocks), 0.0f);
+    for (std::int64_t r = first; r < first + sharing; ++r) {
+      arrays.rows[r] = arrays.reader.read(piece, r);
+      simd::raise_block_amax(scaling, arrays.rows[r], room, block, arrays.scales.stored);
+    }
+    sums.zero_scale_blocks += simd::make_scales(scaling, global, blocks, arrays.scales);
+    for (std::int64_t r = first; r < first + sharing; ++r) {
+      store_scales(piece, r, arrays.scales);
+      store_codes(piece, r, arrays.rows[r], arrays, sums);
+    }
+  }
 }
 
 void HostQuantize::quantize_task(std::int64_t task, QuantizeState& state) const {
@@ -358,27 +473,26 @@ HostDequantize::HostDequantize(const detail::DequantizeProblem& problem)
     : problem_(problem),
       rotation_(problem.group, problem.signs, true),
       pieces_(every_row(problem.q), problem.y_rows, problem.group,
-              static_cast<std::int64_t>(size_of(problem.scalar))) {}
+              static_cast<std::int64_t>(size_of(problem.scalar)), true) {}
 
 /// What a task works in.
 struct HostDequantize::Arrays {
-  Arrays(const HostDequantize& call, Carver& carver) {
+  Arrays(const HostDequantize& call, Carver& carver)
+      : values(call.pieces_, carver), codes(carver.take<std::uint8_t>(padded(call.pieces_.columns()))) {
     const std::int64_t columns = call.pieces_.columns();
-    const std::int64_t room = padded(columns);
-    values = carver.take<float>(room);
-    codes = carver.take<std::uint8_t>(room);
-    factors = carver.take<float>(ceil_div(room, call.pieces_.block()));
+    factors = carver.take<float>(ceil_div(padded(columns), call.pieces_.block()));
     if (call.rotation_.has_signs()) signs = carver.take<float>(columns);
     work = carver.take<float>(static_cast<std::int64_t>(call.rotation_.work_elements<float, float>()));
   }
-  float* values;
+  PieceValues values;
   std::uint8_t* codes;
-  float* factors;
+  float* factors = nullptr;
   float* signs = nullptr;
-  float* work;
+  float* work = nullptr;
 };
 
-void HostDequantize::decode_piece(const Piece& piece, const Arrays& arrays, float* values) const {
+void HostDequantize::decode_row(const Piece& piece, std::int64_t r, const Arrays& arrays,
+                                float* values) const {
   const detail::QuantizedRows& q = pieces_.q();
   const std::int64_t block = pieces_.block();
   const std::int64_t room = padded(piece.count);
@@ -387,16 +501,18 @@ void HostDequantize::decode_piece(const Piece& piece, const Arrays& arrays, floa
   const float global = problem_.global_scale != nullptr ? *problem_.global_scale : 1.0f;
   std::fill(arrays.factors + blocks, arrays.factors + ceil_div(room, block), 0.0f);
   for (std::int64_t b = 0; b < blocks; ++b) {
-    const std::int64_t place = q.layout.scale_index(piece.row, first + b);
+    const std::int64_t place = q.layout.scale_index(piece.row + r, first + b);
     arrays.factors[b] = q.layout.scale_element_bytes == 4
                             ? reinterpret_cast<const float*>(problem_.scales)[place]
                             : q.scaling.decoded(problem_.scales[place], 0.0f, global);
   }
   const auto bytes = static_cast<std::size_t>(pieces_.bytes(piece));
-  std::memcpy(arrays.codes, problem_.payload + pieces_.first_byte(piece), bytes);
+  std::memcpy(arrays.codes, problem_.payload + pieces_.first_byte(piece, r), bytes);
   std::fill(arrays.codes + bytes, arrays.codes + room, std::uint8_t{0});
   simd::decode_codes(detail::element_format(q.scaling.format), arrays.codes, room, block, arrays.factors,
                      values);
+  if (rotation_.any()) rotation_.apply<float, float>(values, values, piece.count, arrays.work);
+  if (arrays.signs != nullptr) multiply(values, arrays.signs, piece.count);
 }
 
 void HostDequantize::dequantize_task(std::int64_t task) const {
@@ -404,17 +520,20 @@ void HostDequantize::dequantize_task(std::int64_t task) const {
     const auto arrays = carve<Arrays>(*this);
     if (arrays.signs != nullptr) rotation_.make_signs(arrays.signs, pieces_.columns());
     const RowIndex& rows = pieces_.rows();
+    const std::int64_t stride = rows.element_stride;
     for (std::int64_t i = pieces_.first_piece(task); i < pieces_.last_piece(task); ++i) {
       const Piece piece = pieces_.piece(i);
-      S* y = static_cast<S*>(problem_.y) + rows.offset(piece.row) + piece.first * rows.element_stride;
-      float* values = arrays.values;
-      if constexpr (std::is_same_v<S, float>) {
-        if (rows.element_stride == 1 && piece.count == padded(piece.count)) values = y;
+      S* first = static_cast<S*>(problem_.y) + piece.first * stride;
+      for (std::int64_t r = 0; r < piece.rows; ++r) {
+        S* y = first + rows.offset(piece.row + r);
+        float* values = arrays.values.row(r);
+        if constexpr (std::is_same_v<S, float>) {
+          if (stride == 1 && piece.count == padded(piece.count)) values = y;
+        }
+        decode_row(piece, r, arrays, values);
+        if (!pieces_.side_by_side()) write_strided(values, y, stride, piece.count);
       }
-      decode_piece(piece, arrays, values);
-      if (rotation_.any()) rotation_.apply<float, float>(values, values, piece.count, arrays.work);
-      if (arrays.signs != nullptr) multiply(values, arrays.signs, piece.count);
-      write_strided(values, y, rows.element_stride, piece.count);
+      if (pieces_.side_by_side()) arrays.values.scatter(first + rows.offset(piece.row), stride, piece);
     }
   });
 }

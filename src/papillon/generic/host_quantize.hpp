@@ -12,22 +12,25 @@
 
 namespace papillon::generic {
 
-/// A quantised tensor cut into pieces that stay in the cache nearest to a core: whole blocks and rotations of
-/// one row each, or the whole row. Threads take several at a time, a task. Rows that follow one another
-/// without a gap, codes and scales too, count as one.
+/// A quantised tensor cut into pieces that stay in a cache near to a core: of rows whose elements are
+/// neighbours one each, of others several that lie side by side, of square blocks those that share scales;
+/// and of these whole blocks and rotations, or whole rows. Threads take several pieces at a time, a task.
+/// Rows that follow one another without a gap, codes and scales too, count as one.
 class HostPieces {
  public:
   struct Piece {
-    std::int64_t row = 0;
+    std::int64_t row = 0;  ///< the first
+    std::int64_t rows = 1;
     std::int64_t first = 0;  ///< column
     std::int64_t count = 0;  ///< columns
-    bool last = false;       ///< of its row
+    bool last = false;       ///< of its rows
   };
 
+  /// `gathers`: rows side by side may be taken together.
   HostPieces(const detail::QuantizedRows& q, const detail::RowIndex& rows, std::int64_t group,
-             std::int64_t element_bytes);
+             std::int64_t element_bytes, bool gathers);
 
-  /// Whether the vector kernels take them: a row of blocks of a multiple of 16, or of one; pieces of 1 MiB of
+  /// Whether the vector kernels take them: rows of blocks of a multiple of 16, or of one; pieces of 1 MiB of
   /// floats at most.
   bool fit() const;
 
@@ -42,11 +45,14 @@ class HostPieces {
 
   const detail::QuantizedRows& q() const { return q_; }
   const detail::RowIndex& rows() const { return rows_; }
-  std::int64_t columns() const { return columns_; }  ///< of a piece
-  std::int64_t block() const { return block_; }      ///< elements from a scale to the next
+  std::int64_t most_rows() const { return most_rows_; }  ///< of a piece
+  std::int64_t columns() const { return columns_; }      ///< of a piece
+  std::int64_t block() const { return block_; }          ///< elements from a scale to the next
+  bool side_by_side() const { return side_by_side_; }    ///< the rows of a piece, in x or y
 
-  /// Where the codes of a piece start in the payload, and how many bytes are its own, padding included.
-  std::int64_t first_byte(const Piece& piece) const;
+  /// Where the codes of a row of a piece start in the payload, and how many bytes are its own, padding
+  /// included.
+  std::int64_t first_byte(const Piece& piece, std::int64_t r) const;
   std::int64_t bytes(const Piece& piece) const;
 
   template <class ExecutionSpace, class Run>
@@ -62,9 +68,14 @@ class HostPieces {
 
  private:
   void join_rows();
+  void cut(std::int64_t rows, std::int64_t group);
+  std::int64_t row_groups() const;
 
   detail::QuantizedRows q_;
   detail::RowIndex rows_;
+  bool side_by_side_ = false;
+  std::int64_t last_extent_ = 1;  ///< rows of one index of all other axes but the last
+  std::int64_t most_rows_ = 1;
   std::int64_t columns_ = 0;
   std::int64_t block_ = 0;
   std::int64_t row_pieces_ = 0;
@@ -80,7 +91,7 @@ class HostQuantize {
   explicit HostQuantize(const detail::QuantizeProblem& problem);
 
   /// Whether the vector kernels take the problem.
-  bool fits() const { return problem_.q.square_rows == 0 && pieces_.fit(); }
+  bool fits() const { return pieces_.fit(); }
 
   template <class ExecutionSpace>
   void launch(const ExecutionSpace& space) const {
@@ -113,7 +124,10 @@ class HostQuantize {
   template <class S>
   void quantize_piece(const HostPieces::Piece& piece, const Arrays<S>& arrays,
                       const detail::GlobalScale& global, Sums& sums) const;
-  void store_scales(const HostPieces::Piece& piece, const simd::PieceScales& scales) const;
+  void store_scales(const HostPieces::Piece& piece, std::int64_t r, const simd::PieceScales& scales) const;
+  template <class S>
+  void store_codes(const HostPieces::Piece& piece, std::int64_t r, const float* values,
+                   const Arrays<S>& arrays, Sums& sums) const;
 
   detail::QuantizeProblem problem_;
   HostRotation rotation_;
@@ -138,7 +152,7 @@ class HostDequantize {
   struct Arrays;
 
   void dequantize_task(std::int64_t task) const;
-  void decode_piece(const HostPieces::Piece& piece, const Arrays& arrays, float* values) const;
+  void decode_row(const HostPieces::Piece& piece, std::int64_t r, const Arrays& arrays, float* values) const;
 
   detail::DequantizeProblem problem_;
   HostRotation rotation_;

@@ -197,15 +197,15 @@ inline float vector_finite_amax(const float* values, std::int64_t count) {
   return __builtin_bit_cast(float, hn::ReduceMax(IntTag(), hn::Max(first, second)));
 }
 
-/// The amax of each block.
-inline void block_amax(const float* values, std::int64_t count, std::int64_t block, std::int32_t largest,
-                       float* amax) {
-  const IntVector most = set_int(largest);
-  for (std::int64_t first = 0; first < count; first += block) {
+inline void vector_raise_block_amax(const BlockScaling& scaling, const float* values, std::int64_t count,
+                                    std::int64_t block, float* amax) {
+  const IntVector most = set_int(scaling.takes_infinity() ? infinity_bits : infinity_bits - 1);
+  for (std::int64_t first = 0; first < count; first += block, ++amax) {
     const std::int64_t end = first + block < count ? first + block : count;
     IntVector bits = set_int(0);
     for (std::int64_t i = first; i < end; i += lanes<float>) bits = raise(bits, load(values + i), most);
-    *amax++ = __builtin_bit_cast(float, hn::ReduceMax(IntTag(), bits));
+    const auto found = __builtin_bit_cast(float, hn::ReduceMax(IntTag(), bits));
+    *amax = found > *amax ? found : *amax;
   }
 }
 
@@ -295,12 +295,7 @@ std::uint64_t make_vector_scales(const BlockScaling& scaling, const GlobalScale&
 }
 
 inline std::uint64_t vector_make_scales(const BlockScaling& scaling, const GlobalScale& global,
-                                        const float* values, std::int64_t count, std::int64_t block,
-                                        const PieceScales& scales) {
-  const std::int64_t blocks = (count + block - 1) / block;
-  for (std::int64_t b = blocks; b < scale_room(blocks); ++b) scales.stored[b] = 0.0f;
-  block_amax(values, count, block, scaling.takes_infinity() ? infinity_bits : infinity_bits - 1,
-             scales.stored);
+                                        std::int64_t blocks, const PieceScales& scales) {
   switch (scaling.rule) {
     case ScaleRule::transformer_engine:
       return make_vector_scales<ScaleRule::transformer_engine>(scaling, global, blocks, scales);

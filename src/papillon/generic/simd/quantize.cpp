@@ -12,6 +12,7 @@
 namespace papillon::simd {
 
 HWY_EXPORT(vector_finite_amax);
+HWY_EXPORT(vector_raise_block_amax);
 HWY_EXPORT(vector_make_scales);
 HWY_EXPORT(vector_make_codes);
 HWY_EXPORT(vector_count_special);
@@ -22,10 +23,14 @@ float finite_amax(const float* values, std::int64_t count) {
   return HWY_DYNAMIC_DISPATCH(vector_finite_amax)(values, count);
 }
 
+void raise_block_amax(const detail::BlockScaling& scaling, const float* values, std::int64_t count,
+                      std::int64_t block, float* amax) {
+  HWY_DYNAMIC_DISPATCH(vector_raise_block_amax)(scaling, values, count, block, amax);
+}
+
 std::uint64_t make_scales(const detail::BlockScaling& scaling, const detail::GlobalScale& global,
-                          const float* values, std::int64_t count, std::int64_t block,
-                          const PieceScales& scales) {
-  return HWY_DYNAMIC_DISPATCH(vector_make_scales)(scaling, global, values, count, block, scales);
+                          std::int64_t blocks, const PieceScales& scales) {
+  return HWY_DYNAMIC_DISPATCH(vector_make_scales)(scaling, global, blocks, scales);
 }
 
 void make_codes(const detail::BlockScaling& scaling, const float* values, std::int64_t count,

@@ -21,7 +21,7 @@ constexpr std::int64_t scale_room(std::int64_t blocks) { return (blocks + 15) / 
 
 /// The scales of the blocks of a piece.
 struct PieceScales {
-  float* stored;        ///< float scales: what is stored
+  float* stored;        ///< first the amax of blocks; then, of float scales, what is stored
   float* factors;       ///< what elements are divided by or multiplied with; negative: all codes are 0
   std::uint8_t* codes;  ///< one-byte scales: what is stored
 };
@@ -36,10 +36,14 @@ struct PieceCounts {
 /// The largest magnitude of finite values; 0 if there are none.
 float finite_amax(const float* values, std::int64_t count);
 
-/// Makes the scales of blocks of `block` elements. Returns how many are zero though their amax is not.
+/// amax[b] = max(amax[b], |v|) over the values of block b that count for its scale.
+void raise_block_amax(const detail::BlockScaling& scaling, const float* values, std::int64_t count,
+                      std::int64_t block, float* amax);
+
+/// Makes the scales of blocks whose amax is in `stored`, as is 0 in the room behind them. Returns how many
+/// are zero though their amax is not.
 std::uint64_t make_scales(const detail::BlockScaling& scaling, const detail::GlobalScale& global,
-                          const float* values, std::int64_t count, std::int64_t block,
-                          const PieceScales& scales);
+                          std::int64_t blocks, const PieceScales& scales);
 
 /// The codes of a piece, packed as in the payload. `random` has a byte for each element, or is null for
 /// rounding to nearest.
