@@ -3,6 +3,7 @@
 // the plain form.
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -217,15 +218,18 @@ TEST_CASE("quantize on vectors: the code of every kind of float") {
       CAPTURE(name_of(scheme));
       const BlockScaling scaling{scheme.format, scheme.rule};
       const bool nibbles = has_nibbles(scheme.format);
-      for (const float factor : {1.0f, 0.3f, 0x1p-127f, 3e38f, 0.0f, -1.0f})
+      const bool mx = core::is_mx(scheme.format);
+      for (const float divisor : {1.0f, 0.3f, 0x1p-127f, 3e38f, 0x1p127f, 0x1p-3f, -1.0f})
         for (const bool stochastic : {false, true}) {
-          CAPTURE(factor);
+          CAPTURE(divisor);
           CAPTURE(stochastic);
+          int unused = 0;
           core::BlockScale scale;
           scale.multiplies = scheme.rule == ScaleRule::transformer_engine;
-          scale.factor = factor;
-          scale.zero = factor < 0;
-          if (factor == 0 && !scale.multiplies) continue;
+          scale.factor = divisor;
+          scale.zero = divisor < 0;
+          if (mx && (scale.zero || std::abs(std::frexp(divisor, &unused)) != 0.5f)) continue;
+          const float factor = mx ? 1.0f / divisor : divisor;
           const std::vector<float> factors(count / 16, factor);
           std::vector<std::uint8_t> codes(count);
           simd::make_codes(scaling, values.data(), static_cast<std::int64_t>(count), 32, factors.data(),
@@ -275,7 +279,9 @@ TEST_CASE("quantize on vectors: the scale of every kind of amax") {
           } else {
             wrong += codes[i] != expected.code;
           }
-          wrong += expected.zero ? !(factors[i] < 0) : !same_bits(factors[i], expected.factor);
+          // Powers of two are multiplied with.
+          const float factor = core::is_mx(scheme.format) ? 1.0f / expected.factor : expected.factor;
+          wrong += expected.zero ? !(factors[i] < 0) : !same_bits(factors[i], factor);
           expected_zeros += expected.zero && block_amax > 0;
         }
         CHECK(wrong == 0);

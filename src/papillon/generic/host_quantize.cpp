@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "papillon/core/row_chunks.hpp"
+#include "papillon/generic/simd/gather.hpp"
 #include "papillon/generic/simd/kernels.hpp"
 #include "papillon/generic/simd/quantize.hpp"
 #include "papillon/generic/thread_scratch.hpp"
@@ -171,17 +172,19 @@ bool HostPieces::fit() const {
 
 Piece HostPieces::piece(std::int64_t index) const {
   Piece piece;
-  piece.first = index % row_pieces_ * columns_;
+  // Rows side by side share pages of memory, so they change fastest.
+  const std::int64_t groups = row_groups();
+  const std::int64_t group = side_by_side_ ? index % groups : index / row_pieces_;
+  piece.first = (side_by_side_ ? index / groups : index % row_pieces_) * columns_;
   piece.count = std::min(columns_, q_.layout.columns - piece.first);
   piece.last = piece.first + piece.count == q_.layout.columns;
-  const std::int64_t group = index / row_pieces_;
   if (q_.square_rows > 0) {
     piece.row = q_.first_row(group);
     piece.rows = q_.row_count(group);
   } else {
-    const std::int64_t groups = ceil_div(last_extent_, most_rows_);
-    const std::int64_t first = group % groups * most_rows_;
-    piece.row = group / groups * last_extent_ + first;
+    const std::int64_t of_last = ceil_div(last_extent_, most_rows_);
+    const std::int64_t first = group % of_last * most_rows_;
+    piece.row = group / of_last * last_extent_ + first;
     piece.rows = std::min(most_rows_, last_extent_ - first);
   }
   return piece;
@@ -201,30 +204,33 @@ namespace {
 struct PieceValues {
   PieceValues(const HostPieces& pieces, Carver& carver)
       : pitch(padded(pieces.columns()) + (pieces.most_rows() > 1 ? simd::code_step / 4 : 0)),
-        floats(carver.take<float>(pitch * pieces.most_rows())) {
-    if (pieces.side_by_side()) side = carver.take<float>(pieces.most_rows());
-  }
+        floats(carver.take<float>(pitch * pieces.most_rows())) {}
   float* row(std::int64_t r) const { return floats + r * pitch; }
 
   /// Element c of row r is at x[c * stride + r].
   template <class S>
   void gather(const S* x, std::int64_t stride, const Piece& piece) const {
-    for (std::int64_t c = 0; c < piece.count; ++c) {
-      read_strided(x + c * stride, 1, side, piece.rows);
-      for (std::int64_t r = 0; r < piece.rows; ++r) floats[r * pitch + c] = side[r];
+    if constexpr (std::is_same_v<compute_type<S>, float>) {
+      simd::gather_rows(x, stride, piece.rows, piece.count, floats, pitch);
+    } else {
+      for (std::int64_t c = 0; c < piece.count; ++c)
+        for (std::int64_t r = 0; r < piece.rows; ++r)
+          floats[r * pitch + c] = static_cast<float>(x[c * stride + r]);
     }
   }
   template <class S>
   void scatter(S* y, std::int64_t stride, const Piece& piece) const {
-    for (std::int64_t c = 0; c < piece.count; ++c) {
-      for (std::int64_t r = 0; r < piece.rows; ++r) side[r] = floats[r * pitch + c];
-      write_strided(side, y + c * stride, 1, piece.rows);
+    if constexpr (std::is_same_v<compute_type<S>, float>) {
+      simd::scatter_rows(floats, pitch, piece.rows, piece.count, y, stride);
+    } else {
+      for (std::int64_t c = 0; c < piece.count; ++c)
+        for (std::int64_t r = 0; r < piece.rows; ++r)
+          y[c * stride + r] = static_cast<S>(floats[r * pitch + c]);
     }
   }
 
   std::int64_t pitch;
   float* floats;
-  float* side = nullptr;
 };
 
 }  // namespace

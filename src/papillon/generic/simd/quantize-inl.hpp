@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "hwy/highway.h"
 #include "papillon/generic/simd/quantize.hpp"
@@ -248,8 +247,10 @@ class ScaleMaker {
       return {set_int(0), scale, scale, hn::Eq(scale, zero)};
     } else {
       const IntVector code = Rule == ScaleRule::ocp ? floor_code(amax) : up_code(amax);
+      // 1 / 2^(code - 127): the product with it is the quotient, each being rounded once.
+      const IntVector field = hn::Sub(set_int(254), code);
       const IntVector subnormal = set_int(0x00400000);  // 2^-127
-      const IntVector power = hn::IfThenElse(hn::Eq(code, set_int(0)), subnormal, hn::ShiftLeft<23>(code));
+      const IntVector power = hn::IfThenElse(hn::Eq(field, set_int(0)), subnormal, hn::ShiftLeft<23>(field));
       return {code, zero, hn::BitCast(d, power), hn::MaskFalse(d)};
     }
   }
@@ -310,66 +311,86 @@ inline std::uint64_t vector_make_scales(const BlockScaling& scaling, const Globa
   }
 }
 
-/// What is encoded: detail::BlockScale::apply.
-template <bool Multiplies>
-HWY_INLINE FloatVector scaled(FloatVector y, FloatVector factor) {
-  return Multiplies ? hn::Mul(y, factor) : hn::Div(y, factor);
+/// How a factor is applied.
+enum class Apply : std::uint8_t {
+  quotient,
+  product,
+  product_without_minus_zero,  ///< Transformer Engine
+};
+
+HWY_INLINE Apply apply_of(const BlockScaling& scaling) {
+  if (scaling.rule == ScaleRule::transformer_engine) return Apply::product_without_minus_zero;
+  return detail::is_mx(scaling.format) ? Apply::product : Apply::quotient;
 }
 
-template <ElementFormat F, bool Multiplies, bool Random>
+/// What is encoded: detail::BlockScale::apply.
+template <Apply A>
+HWY_INLINE FloatVector scaled(FloatVector y, FloatVector factor) {
+  return A == Apply::quotient ? hn::Div(y, factor) : hn::Mul(y, factor);
+}
+
+template <ElementFormat F, Apply A, bool Random>
 HWY_NOINLINE void codes_of(const float* values, std::int64_t count, std::int64_t block, const float* factors,
                            const std::uint8_t* random, std::uint8_t* codes) {
   const Tag<float> d;
   Factors walk(factors, block);
   for (std::int64_t i = 0; i < count; i += lanes<float>) {
     const FloatVector factor = walk.take();
-    const FloatVector quotient = scaled<Multiplies>(load(values + i), factor);
+    const FloatVector quotient = scaled<A>(load(values + i), factor);
     IntVector code;
     if constexpr (Random) {
       code = encode<F>(quotient, Stochastic{load_bytes(random + i)});
     } else {
       code = encode<F>(quotient, Nearest{});
     }
-    if constexpr (Multiplies) code = hn::IfThenZeroElse(hn::Eq(code, set_int(0x8)), code);  // no -0
-    const auto zero = hn::RebindMask(IntTag(), hn::Lt(factor, hn::Zero(d)));
-    codes = store_codes<F>(hn::IfThenZeroElse(zero, code), codes);
+    if constexpr (A == Apply::product_without_minus_zero)
+      code = hn::IfThenZeroElse(hn::Eq(code, set_int(0x8)), code);
+    if constexpr (A != Apply::product) {  // powers of two are not 0
+      const auto zero = hn::RebindMask(IntTag(), hn::Lt(factor, hn::Zero(d)));
+      code = hn::IfThenZeroElse(zero, code);
+    }
+    codes = store_codes<F>(code, codes);
   }
 }
 
-/// visit(std::integral_constant<ElementFormat, F>).
+/// visit.operator()<F, A>() for the element format and how its factors are applied.
 template <class Visit>
-void visit_element_format(ElementFormat format, const Visit& visit) {
-  switch (format) {
+void visit_codes(const BlockScaling& scaling, const Visit& visit) {
+  const Apply apply = apply_of(scaling);
+  switch (detail::element_format(scaling.format)) {
     case ElementFormat::e4m3:
-      return visit(std::integral_constant<ElementFormat, ElementFormat::e4m3>());
+      return apply == Apply::product ? visit.template operator()<ElementFormat::e4m3, Apply::product>()
+                                     : visit.template operator()<ElementFormat::e4m3, Apply::quotient>();
     case ElementFormat::e5m2:
-      return visit(std::integral_constant<ElementFormat, ElementFormat::e5m2>());
+      return apply == Apply::product ? visit.template operator()<ElementFormat::e5m2, Apply::product>()
+                                     : visit.template operator()<ElementFormat::e5m2, Apply::quotient>();
     case ElementFormat::int8:
-      return visit(std::integral_constant<ElementFormat, ElementFormat::int8>());
+      return visit.template operator()<ElementFormat::int8, Apply::quotient>();
     case ElementFormat::int4:
-      return visit(std::integral_constant<ElementFormat, ElementFormat::int4>());
+      return visit.template operator()<ElementFormat::int4, Apply::quotient>();
     default:
-      return visit(std::integral_constant<ElementFormat, ElementFormat::e2m1>());
+      break;
+  }
+  switch (apply) {
+    case Apply::product:
+      return visit.template operator()<ElementFormat::e2m1, Apply::product>();
+    case Apply::product_without_minus_zero:
+      return visit.template operator()<ElementFormat::e2m1, Apply::product_without_minus_zero>();
+    default:
+      return visit.template operator()<ElementFormat::e2m1, Apply::quotient>();
   }
 }
 
 inline void vector_make_codes(const BlockScaling& scaling, const float* values, std::int64_t count,
                               std::int64_t block, const float* factors, const std::uint8_t* random,
                               std::uint8_t* codes) {
-  visit_element_format(
-      detail::element_format(scaling.format), [&]<ElementFormat F>(std::integral_constant<ElementFormat, F>) {
-        if constexpr (F == ElementFormat::e2m1) {
-          if (scaling.rule == ScaleRule::transformer_engine) {
-            return random != nullptr ? codes_of<F, true, true>(values, count, block, factors, random, codes)
-                                     : codes_of<F, true, false>(values, count, block, factors, random, codes);
-          }
-        }
-        return random != nullptr ? codes_of<F, false, true>(values, count, block, factors, random, codes)
-                                 : codes_of<F, false, false>(values, count, block, factors, random, codes);
-      });
+  visit_codes(scaling, [&]<ElementFormat F, Apply A>() {
+    return random != nullptr ? codes_of<F, A, true>(values, count, block, factors, random, codes)
+                             : codes_of<F, A, false>(values, count, block, factors, random, codes);
+  });
 }
 
-template <bool Multiplies>
+template <Apply A>
 PieceCounts counts_of(const float* values, std::int64_t count, std::int64_t block, const float* factors,
                       float largest) {
   const Tag<float> d;
@@ -382,7 +403,7 @@ PieceCounts counts_of(const float* values, std::int64_t count, std::int64_t bloc
     counts.nan += hn::CountTrue(IntTag(), hn::Gt(size, set_int(infinity_bits)));
     counts.infinite += hn::CountTrue(IntTag(), hn::Eq(size, set_int(infinity_bits)));
     const auto finite = hn::RebindMask(d, hn::Lt(size, set_int(infinity_bits)));
-    const auto beyond = hn::Gt(hn::Abs(scaled<Multiplies>(y, factor)), set_float(largest));
+    const auto beyond = hn::Gt(hn::Abs(scaled<A>(y, factor)), set_float(largest));
     const auto nonzero = hn::Not(hn::Lt(factor, hn::Zero(d)));
     counts.saturated += hn::CountTrue(d, hn::And(hn::And(finite, beyond), nonzero));
   }
@@ -392,9 +413,9 @@ PieceCounts counts_of(const float* values, std::int64_t count, std::int64_t bloc
 inline PieceCounts vector_count_special(const BlockScaling& scaling, const float* values, std::int64_t count,
                                         std::int64_t block, const float* factors) {
   const float largest = detail::largest_element(detail::element_format(scaling.format));
-  return scaling.rule == ScaleRule::transformer_engine
-             ? counts_of<true>(values, count, block, factors, largest)
-             : counts_of<false>(values, count, block, factors, largest);
+  return apply_of(scaling) == Apply::quotient
+             ? counts_of<Apply::quotient>(values, count, block, factors, largest)
+             : counts_of<Apply::product>(values, count, block, factors, largest);
 }
 
 using WordVector = Vector<std::uint32_t>;
@@ -449,9 +470,18 @@ HWY_NOINLINE void values_of(const std::uint8_t* codes, std::int64_t count, std::
 
 inline void vector_decode_codes(ElementFormat format, const std::uint8_t* codes, std::int64_t count,
                                 std::int64_t block, const float* factors, float* values) {
-  visit_element_format(format, [&]<ElementFormat F>(std::integral_constant<ElementFormat, F>) {
-    values_of<F>(codes, count, block, factors, values);
-  });
+  switch (format) {
+    case ElementFormat::e4m3:
+      return values_of<ElementFormat::e4m3>(codes, count, block, factors, values);
+    case ElementFormat::e5m2:
+      return values_of<ElementFormat::e5m2>(codes, count, block, factors, values);
+    case ElementFormat::int8:
+      return values_of<ElementFormat::int8>(codes, count, block, factors, values);
+    case ElementFormat::int4:
+      return values_of<ElementFormat::int4>(codes, count, block, factors, values);
+    default:
+      return values_of<ElementFormat::e2m1>(codes, count, block, factors, values);
+  }
 }
 
 }  // namespace papillon::simd::HWY_NAMESPACE

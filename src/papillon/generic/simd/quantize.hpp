@@ -22,7 +22,8 @@ constexpr std::int64_t scale_room(std::int64_t blocks) { return (blocks + 15) / 
 /// The scales of the blocks of a piece.
 struct PieceScales {
   float* stored;        ///< first the amax of blocks; then, of float scales, what is stored
-  float* factors;       ///< what elements are divided by or multiplied with; negative: all codes are 0
+  float* factors;       ///< what elements are divided by (NVFP4's `divide`, float scales) or multiplied with
+                        ///< (others); negative: all codes are 0
   std::uint8_t* codes;  ///< one-byte scales: what is stored
 };
 
