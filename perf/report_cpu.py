@@ -105,6 +105,36 @@ a machine.
 """
 
 
+def quantizer_section(result):
+    """The section on the quantiser; nothing for results without it."""
+    if not result.get("quantize"):
+        return ""
+    head = ["scalar / shape / what", "limit", "quantize", "goal", "met", "2 threads", "scaling", "limit scales", "dequantize",
+            "2 threads"]
+    rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for case, entry in result["quantize"].items():
+        cells = [case, f"{entry['limit']:.1f}", f"{entry['quantize']:.2f}", f"{entry['goal']:.1f}",
+                 "yes" if entry["quantize"] >= entry["goal"] else "no"]
+        if entry["quantize_two_threads"]:
+            cells += [f"{entry['quantize_two_threads']:.2f}", f"{entry['quantize_two_threads'] / entry['quantize']:.2f}",
+                      f"{entry['limit_two_threads'] / entry['limit']:.2f}"]
+        else:
+            cells += ["–"] * 3
+        cells += [f"{entry[key]:.2f}" if entry[key] else "–" for key in ("dequantize", "dequantize_two_threads")]
+        rows.append("| " + " | ".join(cells) + " |")
+    scaling = next(iter(result["quantize"].values()))["scaling_goal"]
+    return f"""
+## Quantiser
+
+GB/s of input of `papillon::quantize`, of `papillon::dequantize` GB/s of output, best of five, along the last axis of row-major
+matrices unless said otherwise, rotations as far as named (`rotation 0`: none), row-major scales. *Limit* is a plain in-place scale
+loop over as many bytes, counted once. Goals: the named rate on one thread, and {scaling} times that on two. *Computed* scales
+take two passes over the data, each with the rotation.
+
+{chr(10).join(rows)}
+"""
+
+
 def main():
     source, docs = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     result = json.loads(source.read_text())
@@ -130,7 +160,7 @@ data in the last-level cache; 16-bit rows that long are given a workspace for th
 ![Rates against length](images/cpu_ratio.svg)
 
 {table(result)}
-{product_section(result)}""")
+{product_section(result)}{quantizer_section(result)}""")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 Writes OUT/cpu.json: the machine, the date, the commit, and for each case the best rates (GB/s of bytes read plus
 written; elements a second) of the in-place scale loop, Papillon and the peers; and under "kronecker" the best rates
 (GFLOP/s, two operations a multiply-add) of Kronecker products, the chain of Eigen's products and, for 2 x 2 factors, the
-Hadamard transform of that length.
+Hadamard transform of that length; and under "quantize" the best rates (GB/s of input, of dequantize of output) of the
+quantiser, with those of the in-place scale loop over as many bytes.
 """
 import argparse
 import datetime
@@ -37,7 +38,7 @@ def best(raw):
     for entry in raw["benchmarks"]:
         if entry.get("run_type") != "iteration" or entry.get("error_occurred"):
             continue
-        if "operations_per_second" in entry:
+        if "bytes_per_second" not in entry:
             continue
         who, scalar, size, length = entry["run_name"].split("/")[:4]
         key = (who, f"{scalar}/{size}/{length}")
@@ -84,6 +85,48 @@ def products(one, two):
         cells = [f"{number:.1f}" if number else "-" for number in numbers]
         print(f"{case:24} {cells[0]:>7} {cells[1]:>9} {cells[2]:>7} {cells[3]:>10} {cells[4]:>7} {cells[5]:>7}"
               + (f"   Hadamard {entry['hadamard'] / entry['papillon']:.2f} times as fast" if entry["hadamard"] else ""))
+    return table
+
+
+# GB/s of input a thread, and how much faster two threads are to be.
+QUANTIZE_GOAL, QUANTIZE_SCALING_GOAL = 1.0, 1.8
+
+
+def best_quantizer(raw):
+    """{who/case: GB/s} of the quantiser, the fastest repetition of each."""
+    rates = {}
+    for entry in raw["benchmarks"]:
+        if entry.get("run_type") != "iteration" or "input_bytes_per_second" not in entry:
+            continue
+        name = "/".join(part for part in entry["run_name"].split("/") if ":" not in part and part != "real_time")
+        rates[name] = max(rates.get(name, 0.0), entry["input_bytes_per_second"] / 1e9)
+    return rates
+
+
+def quantizer(one, two):
+    """The entries of the quantiser's table, printed on the way."""
+    rates, rates_two = best_quantizer(one), best_quantizer(two) if two else {}
+    table = {}
+    for name, rate in rates.items():
+        who, case = name.split("/", 1)
+        if who != "quantize":
+            continue
+        limit = "quantize_limit/" + case.rsplit("/", 1)[0]
+        entry = {"quantize": rate, "dequantize": rates.get("dequantize/" + case), "limit": rates[limit],
+                 "goal": QUANTIZE_GOAL, "scaling_goal": QUANTIZE_SCALING_GOAL,
+                 "quantize_two_threads": rates_two.get(name), "dequantize_two_threads": rates_two.get("dequantize/" + case),
+                 "limit_two_threads": rates_two.get(limit)}
+        if not table:
+            print(f"\n{'quantize, GB/s of input':58} {'limit':>7} {'Papillon':>9} {'goal':>5} {'2 threads':>10} {'scaling':>8}"
+                  f" {'limit x2':>9} {'dequantize':>11}")
+        table[case] = entry
+        line = f"{case:58} {entry['limit']:7.1f} {rate:9.2f} {entry['goal']:5.1f}"
+        if entry["quantize_two_threads"]:
+            line += (f" {entry['quantize_two_threads']:10.2f} {entry['quantize_two_threads'] / rate:8.2f}"
+                     f" {entry['limit_two_threads'] / entry['limit']:9.2f}")
+        else:
+            line += f" {'-':>10} {'-':>8} {'-':>9}"
+        print(line + f" {entry['dequantize']:11.2f}")
     return table
 
 
@@ -166,6 +209,7 @@ def main():
         result["cases"][case] = entry
         print(line)
     result["kronecker"] = products(one, two)
+    result["quantize"] = quantizer(one, two)
     target = arguments.out / "cpu.json"
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // papillon-perf: the transform on the CPU beside a plain in-place scale loop over the same bytes and beside
-// peers, and Kronecker products beside a chain of matrix products, all in one run. Google Benchmark does the
-// timing; perf/run_cpu.py makes the table.
+// peers, Kronecker products beside a chain of matrix products, and the quantiser beside that loop, all in one
+// run. Google Benchmark does the timing; perf/run_cpu.py makes the table.
 //
 //   papillon-perf [--quick] [--plugin NAME=path]... [--kokkos-num-threads=N] [--benchmark_...]
 #include <benchmark/benchmark.h>
@@ -11,71 +11,23 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "buffer.hpp"
 #include "cases.hpp"
 #include "kronecker.hpp"
 #include "limits.hpp"
 #include "papillon/generic/simd/kernels.hpp"
 #include "papillon/papillon.hpp"
 #include "peers.hpp"
+#include "quantize.hpp"
 
 namespace {
 
 using namespace papillon;
+using perf::Buffer;
 using perf::Case;
-
-/// Memory for one case, filled with normal numbers, page-aligned.
-class Buffer {
- public:
-  explicit Buffer(const Case& what) : memory_(static_cast<char*>(std::aligned_alloc(4096, bytes(what)))) {
-    if (memory_ == nullptr) throw std::bad_alloc();
-    std::mt19937 generator(1);
-    std::normal_distribution<float> normal;
-    // A block of random numbers, repeated: making a gigabyte of them would take longer than the measurement.
-    const std::int64_t count = what.elements();
-    const std::int64_t block = std::min<std::int64_t>(count, 1 << 16);
-    const std::size_t size = size_of(what.scalar);
-    for (std::int64_t i = 0; i < block; ++i) put(what.scalar, i, normal(generator));
-    for (std::int64_t i = block; i < count; i += block) {
-      std::memcpy(memory_.get() + static_cast<std::size_t>(i) * size, memory_.get(),
-                  static_cast<std::size_t>(block) * size);
-    }
-  }
-
-  void* data() { return memory_.get(); }
-
- private:
-  static std::size_t bytes(const Case& what) {
-    return (static_cast<std::size_t>(what.bytes) + 4095) / 4096 * 4096;
-  }
-
-  void put(ScalarType scalar, std::int64_t i, float value) {
-    switch (scalar) {
-      case ScalarType::float32:
-        reinterpret_cast<float*>(memory_.get())[i] = value;
-        break;
-      case ScalarType::float64:
-        reinterpret_cast<double*>(memory_.get())[i] = value;
-        break;
-      case ScalarType::float16:
-        reinterpret_cast<half*>(memory_.get())[i] = half(value);
-        break;
-      case ScalarType::bfloat16:
-        reinterpret_cast<bfloat16*>(memory_.get())[i] = bfloat16(value);
-        break;
-      default:
-        break;
-    }
-  }
-
-  struct Free {
-    void operator()(char* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<char, Free> memory_;
-};
 
 void count_bytes(benchmark::State& state, const Case& what) {
   state.SetBytesProcessed(state.iterations() * 2 * what.bytes);
@@ -176,6 +128,7 @@ int main(int argc, char** argv) {
       }
     }
     perf::register_products(quick, threads);
+    perf::register_quantizer(quick, threads);
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
     return 0;

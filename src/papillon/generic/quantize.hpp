@@ -7,6 +7,7 @@
 
 #include "papillon/core/quantize_steps.hpp"
 #include "papillon/generic/hadamard.hpp"
+#include "papillon/generic/host_quantize.hpp"
 #include "papillon/generic/workspace_holder.hpp"
 
 namespace papillon::generic {
@@ -52,12 +53,13 @@ class KokkosEngine {
   const ExecutionSpace& space_;
 };
 
+/// Bytes that the plain form needs.
 template <class ExecutionSpace>
-std::size_t quantize_workspace_bytes(const detail::QuantizeProblem& problem) {
+std::size_t plain_quantize_bytes(const detail::QuantizeProblem& problem) {
   return detail::plain_workspace_bytes(problem, KokkosEngine<ExecutionSpace>::chunk_bytes());
 }
 template <class ExecutionSpace>
-std::size_t dequantize_workspace_bytes(const detail::DequantizeProblem& problem) {
+std::size_t plain_dequantize_bytes(const detail::DequantizeProblem& problem) {
   return detail::plain_workspace_bytes(problem, KokkosEngine<ExecutionSpace>::chunk_bytes());
 }
 
@@ -65,23 +67,47 @@ std::size_t dequantize_workspace_bytes(const detail::DequantizeProblem& problem)
 template <class ExecutionSpace>
 void run_plain_quantize(const ExecutionSpace& space, const detail::QuantizeProblem& problem) {
   const WorkspaceHolder<ExecutionSpace> workspace(space, "quantize", problem.workspace,
-                                                  quantize_workspace_bytes<ExecutionSpace>(problem));
+                                                  plain_quantize_bytes<ExecutionSpace>(problem));
   detail::plain_quantize(KokkosEngine(space), problem, workspace.data());
 }
 template <class ExecutionSpace>
 void run_plain_dequantize(const ExecutionSpace& space, const detail::DequantizeProblem& problem) {
   const WorkspaceHolder<ExecutionSpace> workspace(space, "dequantize", problem.workspace,
-                                                  dequantize_workspace_bytes<ExecutionSpace>(problem));
+                                                  plain_dequantize_bytes<ExecutionSpace>(problem));
   detail::plain_dequantize(KokkosEngine(space), problem, workspace.data());
 }
 
-/// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) where they cover it.
+/// Bytes of workspace of a call: the vector kernels keep what they rotate in scratch of their threads.
+template <class ExecutionSpace>
+std::size_t quantize_workspace_bytes(const detail::QuantizeProblem& problem) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (HostQuantize(problem).fits()) return detail::state_bytes;
+  }
+  return plain_quantize_bytes<ExecutionSpace>(problem);
+}
+template <class ExecutionSpace>
+std::size_t dequantize_workspace_bytes(const detail::DequantizeProblem& problem) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (HostDequantize(problem).fits()) return 0;
+  }
+  return plain_dequantize_bytes<ExecutionSpace>(problem);
+}
+
+/// Runs a checked problem. `Vector` picks the vector kernels (host spaces only) where they take it.
 template <bool Vector, class ExecutionSpace>
 void run_quantize(const ExecutionSpace& space, const detail::QuantizeProblem& problem) {
+  if constexpr (Vector) {
+    const HostQuantize host(problem);
+    if (host.fits()) return host.launch(space);
+  }
   run_plain_quantize(space, problem);
 }
 template <bool Vector, class ExecutionSpace>
 void run_dequantize(const ExecutionSpace& space, const detail::DequantizeProblem& problem) {
+  if constexpr (Vector) {
+    const HostDequantize host(problem);
+    if (host.fits()) return host.launch(space);
+  }
   run_plain_dequantize(space, problem);
 }
 
