@@ -74,17 +74,20 @@ std::string folder_of(const std::string& name) {
 
 }  // namespace
 
+void AtomicFile::check_name(const std::string& name, bool overwrite) {
+  struct stat status{};
+  if (::lstat(name.c_str(), &status) != 0) return;
+  if (!S_ISREG(status.st_mode)) throw std::invalid_argument(name + ": exists and is not a regular file");
+  if (!overwrite) throw std::invalid_argument(name + ": exists already (--force overwrites it)");
+}
+
 AtomicFile::AtomicFile(std::string name, std::int64_t size, bool overwrite)
     : name_(std::move(name)),
       folder_(folder_of(name_)),
       temporary_name_(folder_ + "/.papillon-XXXXXX"),
       overwrite_(overwrite),
       size_(static_cast<std::size_t>(size)) {
-  struct stat status{};
-  if (::lstat(name_.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode)) throw std::invalid_argument(name_ + ": exists and is not a regular file");
-    if (!overwrite_) throw std::invalid_argument(name_ + ": exists already (--force overwrites it)");
-  }
+  check_name(name_, overwrite_);
   if (temporary_name_.size() >= sizeof pending_name) fail(std::strerror(ENAMETOOLONG));
 
   install_handlers();

@@ -18,6 +18,10 @@ namespace papillon::cli {
 /// file.
 class AtomicFile {
  public:
+  /// Throws as the constructor does where the name is taken or no file, for work that is better not begun
+  /// then.
+  static void check_name(const std::string& name, bool overwrite);
+
   /// `overwrite` allows replacing a regular file of that name.
   AtomicFile(std::string name, std::int64_t size, bool overwrite);
   ~AtomicFile();

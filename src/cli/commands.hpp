@@ -19,6 +19,8 @@ void add_butterfly_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_matrix_command(CLI::App& app);
+void add_quantize_command(CLI::App& app);
+void add_dequantize_command(CLI::App& app);
 
 /// The scalar type of a name on the command line: NumPy's codes (f2 … c16), names (float16 … complex128) and
 /// bf16 or bfloat16; none for anything else.

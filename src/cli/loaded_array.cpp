@@ -5,7 +5,7 @@
 
 namespace papillon::cli {
 
-std::vector<std::int64_t> LoadedArray::strides() const {
+std::vector<std::int64_t> strides_of(const NpyHeader& header) {
   std::vector<std::int64_t> result(header.shape.size());
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < result.size(); ++i) {

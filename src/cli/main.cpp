@@ -31,12 +31,14 @@ int report(std::string message) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Structured linear operators on NumPy files", "papillon");
+  CLI::App app("Structured linear operators on NumPy files, and quantisation", "papillon");
   app.set_version_flag("--version", "papillon " + std::string(papillon::version));
   app.require_subcommand(1);
   papillon::cli::add_hadamard_command(app);
   papillon::cli::add_kronecker_command(app);
   papillon::cli::add_butterfly_command(app);
+  papillon::cli::add_quantize_command(app);
+  papillon::cli::add_dequantize_command(app);
   papillon::cli::add_explain_command(app);
   papillon::cli::add_info_command(app);
   papillon::cli::add_matrix_command(app);

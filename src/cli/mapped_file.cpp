@@ -50,4 +50,11 @@ void MappedFile::read(std::int64_t offset, std::span<std::byte> target) const {
   }
 }
 
+void MappedFile::release(std::int64_t offset, std::int64_t length) const {
+  static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t begin = offset / page * page;
+  ::madvise(const_cast<std::byte*>(data_) + begin, static_cast<std::size_t>(offset + length - begin),
+            MADV_DONTNEED);
+}
+
 }  // namespace papillon::cli

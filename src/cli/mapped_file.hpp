@@ -25,6 +25,9 @@ class MappedFile {
   /// Copies the bytes from `offset` on. Throws std::runtime_error when the file has become shorter or fails.
   void read(std::int64_t offset, std::span<std::byte> target) const;
 
+  /// Lets go of the pages of a range that has been read through bytes(); they keep their contents.
+  void release(std::int64_t offset, std::int64_t length) const;
+
  private:
   [[noreturn]] void fail(const std::string& what) const;
 

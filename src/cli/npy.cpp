@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "cli/file_checks.hpp"
 #include "papillon/core/errors.hpp"
 #include "papillon/core/tensor.hpp"
 
@@ -42,20 +43,6 @@ constexpr std::array<TypeRow, 9> type_table = {{
 }};
 
 const TypeRow& row_of(NpyType type) { return type_table[static_cast<std::size_t>(type)]; }
-
-template <class... Parts>
-[[noreturn]] void refuse(std::string_view name, const Parts&... parts) {
-  std::ostringstream text;
-  text << name << ": ";
-  (text << ... << parts);
-  throw std::invalid_argument(text.str());
-}
-
-std::int64_t product(std::span<const std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  return count;
-}
 
 /// Reads the dict literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Keys come
 /// in any order, each once; white space and a trailing comma are free; nothing else of Python is understood.
@@ -100,11 +87,6 @@ class HeaderParser {
  private:
   [[noreturn]] void malformed(const std::string& what) const {
     refuse(file_name_, "malformed .npy header: ", what);
-  }
-
-  static std::string shorten(std::string_view text) {
-    constexpr std::size_t limit = 40;
-    return text.size() <= limit ? std::string(text) : std::string(text.substr(0, limit)) + "...";
   }
 
   void skip_space() {
@@ -210,24 +192,11 @@ class HeaderParser {
   std::size_t position_ = 0;
 };
 
-std::size_t little_endian(std::string_view bytes) {
-  std::size_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  return value;
-}
-
 void check_data(const NpyHeader& header, std::size_t file_bytes, std::string_view name) {
-  // The product of the non-zero extents must fit too: strides are computed from it even when the array is
-  // empty.
-  const auto offset = static_cast<std::int64_t>(header.data_offset);
-  const std::int64_t limit = (std::numeric_limits<std::int64_t>::max() - offset) / size_of(header.type);
-  std::int64_t count = 1;
-  for (const std::int64_t extent : header.shape) {
-    if (extent == 0) continue;
-    if (count > limit / extent) {
-      refuse(name, "an array of shape ", to_text(header.shape), " has more than 2^63 - 1 bytes");
-    }
-    count *= extent;
+  const std::int64_t limit =
+      (std::numeric_limits<std::int64_t>::max() - header.data_offset) / size_of(header.type);
+  if (!count_fits(header.shape, limit)) {
+    refuse(name, "an array of shape ", to_text(header.shape), " has more than 2^63 - 1 bytes");
   }
   const std::size_t needed = static_cast<std::size_t>(header.data_bytes());
   const std::size_t present = file_bytes - static_cast<std::size_t>(header.data_offset);
@@ -276,7 +245,7 @@ NpyType npy_type(ScalarType type) {
   throw std::invalid_argument("no .npy file holds elements of this type");
 }
 
-std::int64_t NpyHeader::element_count() const { return product(shape); }
+std::int64_t NpyHeader::element_count() const { return cli::element_count(shape); }
 
 std::string describe(const NpyHeader& header) {
   return std::string(row_of(header.type).name) + " of shape " + to_text(header.shape);

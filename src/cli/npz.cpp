@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/file_checks.hpp"
 #include "cli/mapped_file.hpp"
 
 #ifdef PAPILLON_HAS_LIBZIP
@@ -31,15 +32,10 @@ std::string_view take_number(std::string_view& text) {
   return digits;
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw std::invalid_argument(name + ": " + what);
-}
-
 void check_count(const std::string& name, std::size_t count, std::size_t most) {
   if (count == 0) refuse(name, "holds no .npy files");
   if (count > most) {
-    refuse(name,
-           "holds " + std::to_string(count) + " arrays; at most " + std::to_string(most) + " are taken");
+    refuse(name, "holds ", count, " arrays; at most ", most, " are taken");
   }
 }
 

@@ -7,5 +7,6 @@
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"
 #include "papillon/orders.hpp"
+#include "papillon/quantization_error.hpp"
 #include "papillon/quantize.hpp"
 #include "papillon/version.hpp"

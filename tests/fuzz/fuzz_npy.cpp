@@ -2,23 +2,12 @@
 // Fuzz target for the .npy reader: any bytes either give a header that fits the file or one clear refusal.
 // libFuzzer: clang++ -fsanitize=fuzzer,address,undefined. Other compilers link standalone_main.cpp beside it.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/npy.hpp"
-
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "fuzz_npy: violated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+#include "require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace papillon::cli;

@@ -68,7 +68,21 @@ void mutate(Bytes& input, const std::vector<Bytes>& seeds, std::mt19937_64& rand
                                               ">",
                                               "|O",
                                               "L",
-                                              "\xff\xff\xff\xff"};
+                                              "\xff\xff\xff\xff",
+                                              "\"",
+                                              "\\",
+                                              "\\u0000",
+                                              "{",
+                                              "}",
+                                              "[",
+                                              "]",
+                                              ":",
+                                              "null",
+                                              "1e3",
+                                              "\"F4\"",
+                                              "\"shape\":[",
+                                              "\"data_offsets\":[0,",
+                                              "\"__metadata__\":{"};
       const char* word = words[below(std::size(words))];
       input.insert(at(begin), word, word + std::strlen(word));
     }
@@ -96,7 +110,8 @@ int main(int argc, char** argv) {
     }
     if (std::filesystem::is_directory(argv[i])) {
       std::vector<std::filesystem::path> files;  // in order, so that runs repeat
-      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) files.push_back(entry.path());
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i]))
+        if (entry.is_regular_file()) files.push_back(entry.path());
       std::sort(files.begin(), files.end());
       for (const std::filesystem::path& file : files) seeds.push_back(read(file));
     } else {

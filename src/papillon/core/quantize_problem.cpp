@@ -269,10 +269,10 @@ std::int64_t checked_group(std::string_view operator_name, const QuantizeOptions
   if (n == 0) return 0;
   const std::int64_t group = options.rotation == whole_axis ? n : options.rotation;
   // The checks of the transform itself, whose messages say what is wrong with the length, group and signs.
-  ConstTensorDescriptor row = make_row_major<const void*>(x.data, x.type, std::array{n});
+  alignas(16) static std::byte placeholder[16];  // x may be aligned to 16-bit elements alone
+  const TensorDescriptor row = make_row_major<void*>(placeholder, ScalarType::float32, std::array{n});
   try {
-    make_hadamard_problem(row, {const_cast<void*>(x.data), row.type, 1, row.extents, row.strides},
-                          rotation_options(group, signs, false), signs_readable);
+    make_hadamard_problem(row, row, rotation_options(group, signs, false), signs_readable);
   } catch (const std::invalid_argument& error) {
     throw_invalid_argument(operator_name, "rotation = ", options.rotation, " of axis ", axis, " of shape ",
                            to_text(x.shape()), ": ", error.what());
