@@ -30,7 +30,7 @@ cudaError_t visit_group(const RowQuantization& problem, const Launch& launch) {
   const auto visit = [&]<int... Bits>(std::integer_sequence<int, Bits...>) {
     (void)((problem.group_bits == Bits && (error = launch(std::integral_constant<int, Bits>{}), true)) || ...);
   };
-  visit(std::integer_sequence<int, 0, 4, 5, 6, 7, 8, 9, 10, 11>{});
+  visit(std::integer_sequence<int, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12>{});
   return error;
 }
 

@@ -210,6 +210,49 @@ def butterfly(path: Path) -> str:
     return table(["n", "f32", "bf16", "f16", "f64"], rows)
 
 
+def quantiser(path: Path) -> str:
+    figures = results.load(path)
+    line = {(l["scalar"], l["rows"], l["format"], l["rule"], l["rotation"], l["axis"], l["global_scale"], l["rounding"],
+             l["layout"]): l for l in results.lines(figures, "quantize")}
+
+    def cell(goal, scalar, rows, rotation, source="given", format="nvfp4", rule="automatic", axis=-1,
+             rounding="nearest_even", layout="row_major"):
+        l = line.get((scalar, rows, format, rule, str(rotation), axis, source, rounding, layout))
+        if l is None:
+            return "–"
+        value = f"{l['over_limit']:.2f}"
+        if goal is not None and l["over_limit"] > goal:
+            value = f"**{value}**"
+        return f"{value} ({l['papillon_us']:.1f} µs)"
+
+    scalars = ("bf16", "f16", "f32")
+    large, small = 65536, 1024
+    rows = []
+    for rotation in (0, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096):
+        goal = 1.06 if rotation <= 128 else 1.12
+        rows.append([str(rotation) if rotation else "none", *(cell(goal, s, large, rotation) for s in scalars),
+                     *(cell(1.5, s, small, rotation) for s in scalars)])
+    text = table(["rotation", *(f"{s}, 2^28" for s in scalars), *(f"{s}, 1024 × 4096" for s in scalars)], rows)
+    rows = [[str(rotation) if rotation else "none",
+             *(cell(1.06 if rotation <= 128 else None, s, large, rotation, "computed") for s in scalars),
+             *(cell(None, s, small, rotation, "computed") for s in scalars)] for rotation in (0, 16, 128, 4096)]
+    text += ("\nThe scale of the tensor computed: two passes, over the bytes of both.\n\n"
+             + table(["rotation", *(f"{s}, 2^28" for s in scalars), *(f"{s}, 1024 × 4096" for s in scalars)], rows))
+    rows = [["NVFP4, swizzled scales, rotation 16", *(cell(None, s, large, 16, layout="swizzled") for s in scalars)],
+            ["NVFP4, stochastic, rotation 16", *(cell(None, s, large, 16, rounding="stochastic") for s in scalars)],
+            ["NVFP4, Transformer Engine's rule, rotation 16",
+             *(cell(None, s, large, 16, rule="transformer_engine") for s in scalars)]]
+    for rotation in (0, 16):
+        rows.append([f"NVFP4 along axis 0, rotation {rotation or 'none'}",
+                     *(cell(None, s, large, rotation, axis=0) for s in scalars)])
+    for format in ("mxfp4", "mxfp8_e4m3", "mxfp8_e5m2", "fp8_e4m3", "int8", "int4"):
+        for rotation in (0, 16, 128):
+            rows.append([f"{format}, rotation {rotation or 'none'}",
+                         *(cell(None, s, large, rotation, format=format) for s in scalars)])
+    return f"Figures: `{path.resolve().relative_to(results.ROOT)}` ({figures['code']}).\n\n" + text + (
+        "\nOther choices, 2^28 elements (fp8, int8, int4: one scale a row).\n\n" + table(["", *scalars], rows))
+
+
 def main(path: Path) -> None:
     figures = results.load(path)
     products = max(results.FOLDER.glob("kronecker_*.json"))
@@ -277,6 +320,17 @@ log2 n factors, each with 2 n values of its own. Goal: 0.7 in f32. Up to three f
 whose values a thread keeps for all rows of its tile.
 
 {butterfly(products)}
+## Quantisers: time over that of a kernel that moves the same bytes
+65536 × 4096 elements cold, and 1024 × 4096 hot. The limit reads as many bytes and writes as many as the quantiser does (16-bit
+NVFP4: 2 and 0.5625 an element). Goals for NVFP4: 1.06 up to rotation 128, 1.12 above, 1.5 for the small one.
+
+{quantiser(max(results.FOLDER.glob("quantize_*.json")))}
+Short of the goal, and why: the 16-bit rows are limited by issue slots, not by memory ({"see [the kernels](kernels-h200.md)"}): an
+element takes about 11 instructions to be encoded and 4 to 7 to be rotated, and in the time that its 2.56 bytes take to move
+there is room for 15. Rotations of 64 and more exchange values between lanes by shuffles, two instructions an element
+and stage. Small problems: one wave of blocks, each of which makes a table of reciprocals first. Axis 0, rotations beyond 4096 and
+rotated float-scale formats go through a workspace in the L2 cache.
+
 ## Missed goals of the transform
 {missed(figures)}
 Not timed: several axes at once (each is a pass of the kinds above), m above 60; anything on sm_100, where the kernels

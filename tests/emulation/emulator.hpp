@@ -226,6 +226,23 @@ inline unsigned __ballot_sync(unsigned, bool bit) {
               << lane;
   return result;
 }
+inline int __any_sync(unsigned mask, int bit) { return __ballot_sync(mask, bit != 0) != 0; }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>(((static_cast<std::uint64_t>(high) << 32 | low) << (shift % 32)) >> 32);
+}
+// Threads take turns, so these need nothing more.
+inline unsigned atomicMax(unsigned* place, unsigned value) {
+  const unsigned before = *place;
+  *place = std::max(before, value);
+  return before;
+}
+inline unsigned long long atomicAdd(unsigned long long* place, unsigned long long value) {
+  const unsigned long long before = *place;
+  *place += value;
+  return before;
+}
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __frcp_rn(float a) { return 1.0f / a; }
 inline unsigned __brev(unsigned bits) {
   unsigned result = 0;
   for (int i = 0; i < 32; ++i) result |= (bits >> i & 1u) << (31 - i);

@@ -10,7 +10,7 @@ namespace papillon::cuda {
 /// The largest finite magnitude of a lane's strip of a tile in which there is a NaN or an infinity.
 template <class S, int Bits>
 __device__ __noinline__ float finite_strip_amax(const RowQuantization& problem, StripTile<S, Bits> tile,
-                                                int stage, std::uint64_t signs, int lane) {
+                                                int stage, StripSigns signs, int lane) {
   float values[StripTile<S, Bits>::strip];
   read_rotated<S, Bits>(problem, tile, stage, signs, lane, values);
   float amax = 0.0f;
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(quantize_threads, quantize_blocks(Bits))
       problem.first_strip + static_cast<std::int64_t>(blockIdx.x) * quantize_threads + warp * 32;
   tile.start(first, 0);
   ptx::async_copy_commit();
-  const std::uint64_t signs = strip_signs(problem, lane, Tile::strip);
+  const StripSigns signs = strip_signs<Tile::strip>(problem, lane);
   const float factor = remaining_factor<Bits>(problem);
   float most = 0.0f;
   for (int stage = 0; first < problem.strips; first += step, stage ^= 1) {

@@ -27,7 +27,7 @@ struct Reciprocal {
 __device__ __forceinline__ Reciprocal reciprocal_of(float divisor, float factor) {
   const float high = __frcp_rn(divisor);
   const float rest = __fmaf_rn(-high, divisor, 1.0f);  // exact
-  return {high * factor, rest * high * factor};
+  return {high * factor, __fdiv_rn(rest, divisor) * factor};
 }
 
 __device__ __forceinline__ float multiplied(float y, Reciprocal by) {

@@ -38,6 +38,19 @@ __device__ __forceinline__ std::uint64_t encode_eight(const float (&y)[8], const
     }
     return codes;
   }
+  if (!problem.stochastic && (format == BlockFormat::int8 || format == BlockFormat::int4)) {
+    const float largest = format == BlockFormat::int8 ? 127.0f : 7.0f;
+    constexpr float magic = 12582912.0f;  // 1.5 · 2^23: sums are rounded to integers
+    std::uint64_t codes = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float q = __fdiv_rn(y[i], scale.factor);
+      const std::uint32_t integer = __float_as_uint(fminf(fmaxf(q, -largest), largest) + magic);
+      const std::uint64_t code = q == q ? integer & ((1u << bits) - 1u) : 0u;
+      codes |= code << (bits * i);
+    }
+    return codes;
+  }
   detail::RandomWords random{};
   if (problem.stochastic) {
     const std::int64_t runs = (problem.layout.columns + detail::run_length - 1) / detail::run_length;

@@ -10,9 +10,9 @@ namespace papillon::cuda {
 
 /// Elements of a row that a thread of the row kernels has at a time, its strip: whole blocks of every format
 /// that they know, and a whole rotation or as much of one as registers hold.
-constexpr int strip_bits(int group_bits) { return group_bits <= 5 ? 5 : 6; }
+constexpr int strip_bits(int group_bits) { return group_bits <= 5 ? 5 : group_bits <= 11 ? 6 : 7; }
 /// Longest rotation: a strip for each lane of a warp.
-inline constexpr int most_group_bits = 11;
+inline constexpr int most_group_bits = 12;
 
 /// Contiguous rows of whole strips, to be rotated in groups of 2^group_bits and quantised in
 /// vector blocks of NVFP4 or MX.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/quantize/encode.cuh"
 #include "kernels/quantize/strips.cuh"
@@ -30,8 +31,9 @@ template <RowFormat Format, int Strip>
 struct CodedStrip {
   static constexpr int runs = Strip / detail::run_length;
   static constexpr int blocks = Format == RowFormat::nvfp4 ? runs : runs / 2;
+  using ScaleBytes = std::conditional_t<(blocks > 4), std::uint64_t, std::uint32_t>;
   RunCodes<Format> codes[runs];
-  std::uint32_t scales = 0;  ///< a byte a block, from the lowest
+  ScaleBytes scales = 0;  ///< a byte a block, from the lowest
   float size = 0.0f;         ///< largest magnitude before the remaining factor, or NaN
   bool usual = true;         ///< magnitudes and scales that the short forms take
   bool saturated = false;    ///< left to another call, with `Saturates`
@@ -45,7 +47,7 @@ struct CodedStrip {
 struct RowCall {
   RowScales scales;
   float factor;  ///< that rotated values are still to be multiplied by
-  std::uint64_t signs;
+  StripSigns signs;
   const Reciprocal* table;  ///< NVFP4: of each scale
 };
 
@@ -53,7 +55,9 @@ template <RowFormat Format, int Strip, bool Stochastic, bool Saturates>
 __device__ __forceinline__ CodedStrip<Format, Strip> encode_strip(const RowQuantization& problem,
                                                                   const RowCall& call, const float* values,
                                                                   std::int64_t number) {
-  CodedStrip<Format, Strip> strip;
+  using Coded = CodedStrip<Format, Strip>;
+  using ScaleBytes = typename Coded::ScaleBytes;
+  Coded strip;
   const RowScales& scales = call.scales;
   const bool multiplies = problem.scaling.rule == ScaleRule::transformer_engine;
   const bool e5m2 = problem.scaling.format == BlockFormat::mxfp8_e5m2;
@@ -80,7 +84,7 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_strip(const RowQuant
                                           scales.global_reciprocal);
       }
       const std::uint32_t bytes = ptx::to_e4m3(wanted[0], wanted[1]);
-      strip.scales |= bytes << (8 * pair);
+      strip.scales |= static_cast<ScaleBytes>(bytes) << (8 * pair);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const std::uint32_t byte = bytes >> (8 * h) & 0x7fu;
@@ -111,7 +115,7 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_strip(const RowQuant
       }
       encode(pair, by);
       encode(pair + 1, by);
-      strip.scales |= byte << (4 * pair);
+      strip.scales |= static_cast<ScaleBytes>(byte) << (4 * pair);
     }
   }
   return strip;
@@ -178,12 +182,17 @@ __device__ __forceinline__ void store_scales(const RowQuantization& problem, std
     const std::uint32_t row = strip_number / problem.row_strips;
     place = layout.scale_index(row, static_cast<std::int64_t>(strip_number - row * problem.row_strips) * blocks);
   }
-  if constexpr (blocks == 4) {
-    *reinterpret_cast<std::uint32_t*>(problem.scales + place) = strip.scales;
+  std::uint8_t* const to = problem.scales + place;
+  if constexpr (blocks == 8) {
+    *reinterpret_cast<std::uint32_t*>(to) = static_cast<std::uint32_t>(strip.scales);
+    const int second = problem.swizzled_columns > 0 ? 512 : 4;  // the next tile of four columns
+    *reinterpret_cast<std::uint32_t*>(to + second) = static_cast<std::uint32_t>(strip.scales >> 32);
+  } else if constexpr (blocks == 4) {
+    *reinterpret_cast<std::uint32_t*>(to) = strip.scales;
   } else if constexpr (blocks == 2) {
-    *reinterpret_cast<std::uint16_t*>(problem.scales + place) = static_cast<std::uint16_t>(strip.scales);
+    *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(strip.scales);
   } else {
-    problem.scales[place] = static_cast<std::uint8_t>(strip.scales);
+    *to = static_cast<std::uint8_t>(strip.scales);
   }
 }
 
@@ -205,7 +214,7 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_any_strip(const RowQ
 #pragma unroll 1
     for (int i = 0; i < length; ++i) amax = call.scales.scaling.amax(amax, from[i]);
     const detail::BlockScale scale = call.scales.scaling.of(amax, call.scales.global);
-    strip.scales |= static_cast<std::uint32_t>(scale.code) << (8 * block);
+    strip.scales |= static_cast<typename Coded::ScaleBytes>(scale.code) << (8 * block);
     detail::RandomWords random{};
 #pragma unroll 1
     for (int i = 0; i < length; ++i) {
@@ -269,7 +278,7 @@ __global__ void __launch_bounds__(quantize_threads, quantize_blocks(Bits))
   tile.start(first, 0);
   ptx::async_copy_commit();
 
-  const RowCall call = {row_scales(problem), remaining_factor<Bits>(problem), strip_signs(problem, lane, length),
+  const RowCall call = {row_scales(problem), remaining_factor<Bits>(problem), strip_signs<length>(problem, lane),
                         table};
   if constexpr (Format == RowFormat::nvfp4) {
     // What each of the 127 scales makes of the elements: scale 0 makes them 0.

@@ -16,7 +16,9 @@ inline constexpr int quantize_threads = 128;
 /// Tiles of a warp in shared memory: one that is worked on, one on its way.
 inline constexpr int quantize_stages = 2;
 /// Blocks that a multiprocessor has registers for.
-constexpr int quantize_blocks(int group_bits) { return strip_bits(group_bits) == 5 ? 5 : 4; }
+constexpr int quantize_blocks(int group_bits) {
+  return strip_bits(group_bits) == 5 ? 5 : strip_bits(group_bits) == 6 ? 4 : 2;
+}
 
 /// A warp's tile of 32 strips, a strip to a lane: 16-byte words, scattered so that neither the copy from
 /// global memory nor the reading of strips meets bank conflicts.
@@ -85,19 +87,27 @@ class StripTile {
   int copied_;  ///< of the word that the lane copies first
 };
 
+/// The signs of a lane's strip, a bit each.
+struct StripSigns {
+  std::uint32_t words[4] = {};
+};
+
 /// The rotation of a strip by groups of 2^Bits, which neighbouring lanes share where they are longer; not yet
 /// multiplied by the factor where that is a power of two.
 template <int Bits, int Strip>
 __device__ __forceinline__ void rotate_strip(float (&values)[Strip], const RowQuantization& problem,
-                                             std::uint64_t signs, int lane) {
+                                             const StripSigns& signs, int lane) {
   if constexpr (Bits > 0) {
     constexpr int own_bits = strip_bits(Bits);
     if (problem.signs.any()) {
-      std::uint32_t words[2] = {static_cast<std::uint32_t>(signs), static_cast<std::uint32_t>(signs >> 32)};
-      // The compiler must not see that the signs are the same for each tile: it would keep a mask a value.
-      asm volatile("" : "+r"(words[0]), "+r"(words[1]));
 #pragma unroll
-      for (int i = 0; i < Strip; ++i) values[i] = with_sign(values[i], words[i / 32], i % 32);
+      for (int w = 0; w < Strip / 32; ++w) {
+        std::uint32_t word = signs.words[w];
+        // The compiler must not see that the signs are the same for each tile: it would keep a mask a value.
+        asm volatile("" : "+r"(word));
+#pragma unroll
+        for (int i = 0; i < 32; ++i) values[w * 32 + i] = with_sign(values[w * 32 + i], word, i);
+      }
     }
     register_stages<0, (Bits < own_bits ? Bits : own_bits)>(values);
 #pragma unroll
@@ -116,22 +126,27 @@ __device__ __forceinline__ float remaining_factor(const RowQuantization& problem
 }
 
 /// The signs of the lane's strip, which are the same for each tile: a group of lanes has one rotation.
-__device__ __forceinline__ std::uint64_t strip_signs(const RowQuantization& problem, int lane, int strip) {
-  if (!problem.signs.any()) return 0;
+template <int Strip>
+__device__ __forceinline__ StripSigns strip_signs(const RowQuantization& problem, int lane) {
+  StripSigns signs;
+  if (!problem.signs.any()) return signs;
   const int group = 1 << problem.group_bits;
-  std::uint64_t bits = 0;
+#pragma unroll
+  for (int w = 0; w < Strip / 32; ++w) {
 #pragma unroll 1
-  for (int i = 0; i < strip; ++i) {
-    const int position = (lane * strip + i) & (group - 1);
-    bits |= static_cast<std::uint64_t>(problem.signs.negative(position) ? 1 : 0) << i;
+    for (int i = 0; i < 32; ++i) {
+      const int position = (lane * Strip + w * 32 + i) & (group - 1);
+      signs.words[w] |= (problem.signs.negative(position) ? 1u : 0u) << i;
+    }
   }
-  return bits;
+  return signs;
 }
 
 /// The values that a lane has of a tile, rotated.
 template <class S, int Bits, int Strip>
 __device__ __forceinline__ void read_rotated(const RowQuantization& problem, const StripTile<S, Bits>& tile,
-                                             int stage, std::uint64_t signs, int lane, float (&values)[Strip]) {
+                                             int stage, const StripSigns& signs, int lane,
+                                             float (&values)[Strip]) {
   tile.read(stage, values);
   rotate_strip<Bits>(values, problem, signs, lane);
 }
