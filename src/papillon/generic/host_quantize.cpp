@@ -27,8 +27,8 @@ constexpr std::int64_t rows_bytes = std::int64_t{64} << 10;
 constexpr std::int64_t side_bytes = 64;
 /// Elements of a piece at most, where blocks or rotations are long.
 constexpr std::int64_t longest_piece = std::int64_t{1} << 18;
-/// Bytes that a task should read at least: enough to make the cost of handing it out small.
-constexpr std::int64_t task_bytes = std::int64_t{128} << 10;
+/// Bytes that a task should read at least: they take several times as long as starting a team of threads.
+constexpr std::int64_t task_bytes = std::int64_t{64} << 10;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t padded(std::int64_t count) { return ceil_div(count, simd::code_step) * simd::code_step; }
@@ -90,11 +90,6 @@ void write_strided(const float* from, Out* to, std::int64_t stride, std::int64_t
   for (std::int64_t i = 0; i < count; ++i) to[i * stride] = static_cast<Out>(from[i]);
 }
 
-template <class C>
-void multiply(C* values, const C* signs, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) values[i] *= signs[i];
-}
-
 simd::PieceScales take_scales(Carver& carver, std::int64_t blocks) {
   const std::int64_t room = simd::scale_room(blocks);
   return {carver.take<float>(room), carver.take<float>(room), carver.take<std::uint8_t>(room)};
@@ -134,7 +129,6 @@ HostPieces::HostPieces(const detail::QuantizedRows& q, const RowIndex& rows, std
   }
   task_pieces_ = std::max<std::int64_t>(1, task_bytes / (most_rows_ * columns_ * element_bytes));
   tasks_ = ceil_div(pieces_, task_pieces_);
-  worth_sharing_ = tasks_ > 1 && layout.rows * layout.columns * element_bytes > serial_bytes;
 }
 
 void HostPieces::cut(std::int64_t rows, std::int64_t group) {
@@ -246,14 +240,14 @@ class HostQuantize::Reader {
     const HostRotation& rotation = call.rotation_;
     if (!rotation.any()) return;
     if constexpr (!std::is_same_v<C, float>) wide_ = carver.take<C>(columns);
-    if (rotation.has_signs()) signs_ = carver.take<C>(columns);
+    if (rotation.has_signs()) signs_ = carver.take<C>(rotation.sign_period());
     work_ = carver.take<C>(
         static_cast<std::int64_t>(std::max(rotation.work_elements<S, C>(), rotation.work_elements<C, C>())));
   }
 
   /// To be called before the first piece.
   void prepare() const {
-    if (signs_ != nullptr) call_.rotation_.make_signs(signs_, call_.pieces_.columns());
+    if (signs_ != nullptr) call_.rotation_.make_signs(signs_);
   }
 
   /// To be called before the rows of a piece.
@@ -302,7 +296,7 @@ class HostQuantize::Reader {
       rotation.apply(x, target, count, work_);
     } else {
       if (static_cast<const void*>(x) != target) read_strided(x, stride, target, count);
-      if (signs_ != nullptr) multiply(target, signs_, count);
+      if (signs_ != nullptr) rotation.apply_signs(signs_, target, count);
       rotation.apply<C, C>(target, target, count, work_);
     }
     if constexpr (!std::is_same_v<C, float>) read_strided(wide_, 1, values, count);
@@ -487,7 +481,7 @@ struct HostDequantize::Arrays {
       : values(call.pieces_, carver), codes(carver.take<std::uint8_t>(padded(call.pieces_.columns()))) {
     const std::int64_t columns = call.pieces_.columns();
     factors = carver.take<float>(ceil_div(padded(columns), call.pieces_.block()));
-    if (call.rotation_.has_signs()) signs = carver.take<float>(columns);
+    if (call.rotation_.has_signs()) signs = carver.take<float>(call.rotation_.sign_period());
     work = carver.take<float>(static_cast<std::int64_t>(call.rotation_.work_elements<float, float>()));
   }
   PieceValues values;
@@ -518,13 +512,13 @@ void HostDequantize::decode_row(const Piece& piece, std::int64_t r, const Arrays
   simd::decode_codes(detail::element_format(q.scaling.format), arrays.codes, room, block, arrays.factors,
                      values);
   if (rotation_.any()) rotation_.apply<float, float>(values, values, piece.count, arrays.work);
-  if (arrays.signs != nullptr) multiply(values, arrays.signs, piece.count);
+  if (arrays.signs != nullptr) rotation_.apply_signs(arrays.signs, values, piece.count);
 }
 
 void HostDequantize::dequantize_task(std::int64_t task) const {
   detail::visit_float_scalar(problem_.scalar, [&]<class S>(std::type_identity<S>) {
     const auto arrays = carve<Arrays>(*this);
-    if (arrays.signs != nullptr) rotation_.make_signs(arrays.signs, pieces_.columns());
+    if (arrays.signs != nullptr) rotation_.make_signs(arrays.signs);
     const RowIndex& rows = pieces_.rows();
     const std::int64_t stride = rows.element_stride;
     for (std::int64_t i = pieces_.first_piece(task); i < pieces_.last_piece(task); ++i) {

@@ -6,7 +6,6 @@
 
 #include "papillon/core/quantize_steps.hpp"
 #include "papillon/generic/host_rotation.hpp"
-#include "papillon/generic/host_sweep.hpp"
 #include "papillon/generic/simd/quantize.hpp"
 #include "papillon/generic/workspace_holder.hpp"
 
@@ -34,8 +33,6 @@ class HostPieces {
   /// floats at most.
   bool fit() const;
 
-  std::int64_t tasks() const { return tasks_; }
-  bool worth_sharing() const { return worth_sharing_; }
   std::int64_t first_piece(std::int64_t task) const { return task * task_pieces_; }
   std::int64_t last_piece(std::int64_t task) const {
     const std::int64_t end = (task + 1) * task_pieces_;
@@ -57,10 +54,7 @@ class HostPieces {
 
   template <class ExecutionSpace, class Run>
   void for_each_task(const ExecutionSpace& space, const Run& run) const {
-    if (!worth_sharing_) {
-      for (std::int64_t task = 0; task < tasks_; ++task) run(task);
-      return;
-    }
+    if (tasks_ == 1) return run(std::int64_t{0});
     using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for("papillon::quantize", Policy(space, 0, tasks_),
                          [&run](std::int64_t task) { run(task); });
@@ -82,7 +76,6 @@ class HostPieces {
   std::int64_t pieces_ = 0;
   std::int64_t task_pieces_ = 0;
   std::int64_t tasks_ = 0;
-  bool worth_sharing_ = false;
 };
 
 /// `quantize` on the vector kernels. It gives the bits of the plain form.

@@ -47,18 +47,31 @@ void HostRotation::apply(const In* x, C* y, std::int64_t count, C* work) const {
   }
 }
 
+std::int64_t HostRotation::sign_period() const {
+  constexpr std::int64_t enough = 256;  // for loops over a period to be worth their start
+  return has_signs() ? group_ * std::max<std::int64_t>(1, enough / group_) : 0;
+}
+
 template <class C>
-void HostRotation::make_signs(C* signs, std::int64_t count) const {
-  const std::int64_t once = std::min(group_, count);
-  for (std::int64_t first = 0; first < once; first += 64) {
+void HostRotation::make_signs(C* signs) const {
+  for (std::int64_t first = 0; first < group_; first += 64) {
     const std::uint64_t word = signs_.seeded ? random_sign_word(signs_.seed, first / 64) : 0;
-    const std::int64_t end = std::min<std::int64_t>(first + 64, once);
+    const std::int64_t end = std::min<std::int64_t>(first + 64, group_);
     for (std::int64_t i = first; i < end; ++i) {
       const bool negative = signs_.seeded ? (word >> (i - first) & 1u) != 0 : signs_.values[i] < 0;
       signs[i] = negative ? C{-1} : C{1};
     }
   }
-  for (std::int64_t i = once; i < count; ++i) signs[i] = signs[i - once];
+  for (std::int64_t i = group_; i < sign_period(); ++i) signs[i] = signs[i - group_];
+}
+
+template <class C>
+void HostRotation::apply_signs(const C* signs, C* values, std::int64_t count) const {
+  const std::int64_t period = sign_period();
+  for (std::int64_t first = 0; first < count; first += period) {
+    const std::int64_t some = std::min(period, count - first);
+    for (std::int64_t i = 0; i < some; ++i) values[first + i] *= signs[i];
+  }
 }
 
 #define PAPILLON_INSTANTIATE_ROTATION(In, C)                       \
@@ -69,7 +82,9 @@ PAPILLON_INSTANTIATE_ROTATION(half, float)
 PAPILLON_INSTANTIATE_ROTATION(bfloat16, float)
 PAPILLON_INSTANTIATE_ROTATION(double, double)
 #undef PAPILLON_INSTANTIATE_ROTATION
-template void HostRotation::make_signs(float*, std::int64_t) const;
-template void HostRotation::make_signs(double*, std::int64_t) const;
+template void HostRotation::make_signs(float*) const;
+template void HostRotation::make_signs(double*) const;
+template void HostRotation::apply_signs(const float*, float*, std::int64_t) const;
+template void HostRotation::apply_signs(const double*, double*, std::int64_t) const;
 
 }  // namespace papillon::generic

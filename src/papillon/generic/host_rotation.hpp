@@ -28,9 +28,14 @@ class HostRotation {
   template <class In, class C>
   void apply(const In* x, C* y, std::int64_t count, C* work) const;
 
-  /// The signs of `count` values, from the first of a group on, as ±1.
+  /// Signs as ±1, of a group or of some short ones: `sign_period()` of them, 0 if there are none.
+  std::int64_t sign_period() const;
   template <class C>
-  void make_signs(C* signs, std::int64_t count) const;
+  void make_signs(C* signs) const;
+
+  /// values[i] *= signs[i mod period], for values from the first of a group on.
+  template <class C>
+  void apply_signs(const C* signs, C* values, std::int64_t count) const;
 
  private:
   std::int64_t group_ = 0;
