@@ -43,7 +43,7 @@ ScalarType type_of(const QuantizedTensor& tensor, const std::string& dtype) {
 std::int64_t bytes_of(const QuantizedTensor& tensor, ScalarType type, const std::string& output) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(type));
   if (!count_fits(tensor.shape, (INT64_MAX - (std::int64_t{1} << 32)) / element_bytes))
-    refuse(output, "'", tensor.name, "' would have more than 2^63 - 1 bytes");
+    refuse(output, "tensor \"", tensor.name, "\" would have more than 2^63 - 1 bytes");
   return element_count(tensor.shape) * element_bytes;
 }
 

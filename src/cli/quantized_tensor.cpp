@@ -112,11 +112,11 @@ void check_stored(const TensorFile& file, const QuantizedTensor& tensor) {
   for (const SafetensorsTensor& wanted : tensor.stored()) {
     const StoredTensor* found = file.find(wanted.name);
     if (found == nullptr)
-      refuse(file.file.name(), "tensor '", wanted.name, "' is missing, which belongs to the quantised '",
-             tensor.name, "'");
+      refuse(file.file.name(), "tensor \"", wanted.name, "\" is missing, which belongs to the quantised \"",
+             tensor.name, "\"");
     if (found->dtype != wanted.dtype || found->shape != wanted.shape)
-      refuse(file.file.name(), "tensor '", wanted.name, "' is ", found->description,
-             ", but the metadata of the quantised '", tensor.name, "' say ", describe(wanted));
+      refuse(file.file.name(), "tensor \"", wanted.name, "\" is ", found->description,
+             ", but the metadata of the quantised \"", tensor.name, "\" say ", describe(wanted));
   }
 }
 
@@ -160,7 +160,7 @@ std::map<std::string, QuantizedTensor> read_quantized(const TensorFile& file) {
   if (entry == file.metadata.end()) return tensors;
   std::string name;
   const auto fail = [&](const std::string& why) {
-    refuse(file.file.name(), "metadata ", metadata_key, name.empty() ? "" : ", tensor '" + name + "'", ": ",
+    refuse(file.file.name(), "metadata ", metadata_key, name.empty() ? "" : ", tensor \"" + name + "\"", ": ",
            why);
   };
   try {

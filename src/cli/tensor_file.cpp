@@ -83,7 +83,7 @@ const StoredTensor* TensorFile::find(const std::string& name) const {
 }
 
 std::string TensorFile::prefix(const StoredTensor& tensor) const {
-  return file.name() + ": " + (is_npy ? "" : "tensor '" + tensor.name + "': ");
+  return file.name() + ": " + (is_npy ? "" : "tensor \"" + tensor.name + "\": ");
 }
 
 TensorElements::TensorElements(const TensorFile& file, const StoredTensor& tensor)

@@ -37,6 +37,18 @@ struct QuantizationError {
 
 namespace detail {
 
+/// The sum, pairwise: its rounding grows with the logarithm of the number of terms only.
+inline generic::ErrorSums sum_pairwise(std::span<const generic::ErrorSums> terms) {
+  generic::ErrorSums sum;
+  if (terms.size() <= 16) {
+    for (const generic::ErrorSums& term : terms) sum += term;
+    return sum;
+  }
+  sum = sum_pairwise(terms.first(terms.size() / 2));
+  sum += sum_pairwise(terms.subspan(terms.size() / 2));
+  return sum;
+}
+
 /// The errors of one set of options, which are checked on the way.
 template <class ExecutionSpace>
 QuantizationError measure_quantization_error(const ExecutionSpace& space, const ConstTensorDescriptor& x,
@@ -104,11 +116,10 @@ QuantizationError measure_quantization_error(const ExecutionSpace& space, const 
   QuantizationError error;
   error.statistics = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, statistics)();
   error.layout = layout;
-  ErrorSums all;
+  const ErrorSums all = sum_pairwise({columns.data(), columns.extent(0)});
   for (std::size_t c = 0; c < columns.extent(0); ++c) {
     error.channel_squared_error.push_back(columns(c).squared_error);
     error.channel_squared_norm.push_back(columns(c).squared_norm);
-    all += columns(c);
   }
   error.largest_absolute = all.largest;
   error.nonfinite_inputs = all.nonfinite_inputs;
@@ -135,7 +146,8 @@ QuantizationError measure_quantization_error(const ExecutionSpace& space, const 
 /// of all sums, before or after; a rotation spreads them over their group, whose other errors count.
 ///
 /// An analysis, not a kernel to be called in a loop: it waits for `space` and returns on the host. Results do
-/// not depend on threads: 16 rows at a time are summed for each channel, then these sums, in their order.
+/// not depend on threads: 16 rows at a time are summed for each channel, then these sums in
+/// their order, then the channels pairwise.
 ///
 /// Throws std::invalid_argument as `quantize` does, naming the set: "options[2]: …".
 template <class ExecutionSpace>
