@@ -29,6 +29,13 @@ void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, 
   papillon::butterfly(space, std::span(&block, 1), x, x, {.adjoint = true});
   static_cast<void>(papillon::butterfly_workspace_bytes(
       space, std::span(&block, 1), papillon::describe_view(x), papillon::describe_view(x)));
+  const papillon::BlockScaledView q{};
+  papillon::quantize(space, x, q, {.rotation = 16});
+  papillon::quantize(space, h, q, q, 0, {.format = papillon::BlockFormat::mxfp8_e4m3});
+  papillon::dequantize(space, papillon::ConstBlockScaledView{}, g, {.rotation = papillon::whole_axis});
+  static_cast<void>(papillon::quantize_workspace_bytes(space, papillon::describe_view(x), q));
+  const papillon::QuantizeOptions options;
+  static_cast<void>(papillon::quantization_error(space, x, std::span(&options, 1)));
   static_assert(!papillon::generic::is_host_space<Kokkos::Cuda>);
 #ifdef PAPILLON_HAS_CUDA
   static_assert(papillon::detail::may_use_cuda<Kokkos::Cuda>);
