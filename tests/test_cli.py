@@ -4,6 +4,7 @@
 
     python3 tests/test_cli.py --binary build/host/bin/papillon [--large] [unittest arguments]
 
+With PAPILLON_TEST_MODEL=FILE.safetensors the tests quantise that model too, for which docs/quantisation.md has figures.
 --large adds a file of 2^31 + 2^12 half-precision elements: 9 GB of disk, some minutes.
 """
 import argparse
@@ -1811,6 +1812,29 @@ class QuantizationStudies(QuantizationTest):
         self.assertEqual(len(found["tensors"]), 1)
         self.assertEqual([(entry["rotation"], entry.get("seed")) for entry in found["tensors"][0]["sets"]],
                          [("none", None), ("64", 3)])
+
+    def test_a_real_model(self):
+        """The safetensors file that PAPILLON_TEST_MODEL names: there and back, and what docs/quantisation.md says of
+        rotations (of matrices whose rows are a multiple of 16 long)."""
+        source = os.environ.get("PAPILLON_TEST_MODEL")
+        if not source:
+            self.skipTest("PAPILLON_TEST_MODEL names no safetensors file")
+        original, types, _ = read_safetensors(source)
+        tensors = self.quantize(source)[0]
+        back, back_types, _ = self.dequantize(output="back.safetensors")
+        self.assertEqual(back_types, types)
+        for name in original:
+            if name + "_scale" not in tensors:
+                self.assertEqual(back[name].tobytes(), original[name].tobytes(), name)
+            elif types[name] == "F32":
+                codes, scales, global_scale, values = quantize_rows(original[name], "nvfp4")
+                self.assertTrue(np.array_equal(tensors[name], codes), name)
+                self.assertTrue(np.array_equal(back[name], values), name)
+        _, found = self.study(source, "--format", "nvfp4,int4", "--rotate", "none,16", "--exclude", "*embed*")
+        for name, least, most in ("nvfp4", 0.98, 1.05), ("int4", 0.6, 1.02):
+            for tensor in found["tensors"]:
+                plain, rotated = [cell["relative_l2"] for cell in tensor["sets"] if cell["format"] == name]
+                self.assertTrue(least < rotated / plain < most, (tensor["name"], name, rotated / plain))
 
     def test_zeros(self):
         text, found = self.study(self.save(np.zeros((4, 16), np.float32)))

@@ -74,6 +74,7 @@ const std::vector<std::pair<std::string, ScaleRule>> rules = {
 template <class Value>
 std::vector<std::string> names_of(const std::vector<std::pair<std::string, Value>>& table) {
   std::vector<std::string> names;
+  names.reserve(table.size());
   for (const auto& [name, value] : table) names.push_back(name);
   return names;
 }
