@@ -676,7 +676,7 @@ TEST_CASE("safetensors: a checkpoint is streamed into another, tensor by tensor"
   const SafetensorsLayout source = plan_safetensors(tensors, {{"format", "pt"}}, from);
   std::string bytes = file_of(source);
   for (std::size_t i = source.bytes.size(); i < bytes.size(); ++i)
-    bytes[i] = static_cast<char>(i * 2654435761u >> 13);
+    bytes[i] = static_cast<char>(i % 251);  // no piece begins like another
   write_file(from, bytes);
 
   const MappedFile input(from);
