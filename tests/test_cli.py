@@ -1627,6 +1627,22 @@ class Checkpoints(QuantizationTest):
         self.assertEqual((metadata["format"], metadata["note"]), ("pt", "ä"))
         self.assertEqual(set(json.loads(metadata["papillon_quantization"])["tensors"]), set(chosen))
 
+    def test_parts_of_quantised_tensors_are_no_matrices(self):
+        """A second step leaves the codes and scales of the first alone, whatever its patterns let through."""
+        source = self.checkpoint()
+        self.quantize(source, "--format", "int8", "--block", 16, "--include", "*q_proj*")
+        first = self.path("first.safetensors")
+        pathlib.Path(self.path("q.safetensors")).rename(first)
+        before, _, _ = read_safetensors(first)
+        tensors, types, _ = self.quantize(first, "--format", "nvfp4", "--include", "*weight*")
+        for name in before:
+            if "q_proj" in name:
+                self.assertTrue(np.array_equal(tensors[name], before[name]), name)
+        self.assertEqual(types["model.embed_tokens.weight"], "U8")
+        self.dequantize(output="back.safetensors")
+        text = self.succeed("quantize", "--study", first, "--format", "int8", "--rotate", "none")
+        self.assertNotIn("q_proj", text)
+
     def test_patterns(self):
         source = self.checkpoint()
         matrices = [name for name in self.tensors if self.bits(name).ndim == 2 and name != "position_ids"]
@@ -1786,6 +1802,13 @@ class QuantizationStudies(QuantizationTest):
         self.assertIn("without the 3 outlier channels", text)
         bits = {entry["format"]: entry["bits_per_value"] for entry in sets}
         self.assertEqual((bits["nvfp4"], bits["mxfp4"], bits["mxfp8_e4m3"], bits["int8"]), (4.5, 4.25, 8.25, 8.5))
+
+    def test_settings_of_one_kind_of_format(self):
+        source = self.save(self.random.standard_normal((32, 64)).astype(np.float32))
+        for rule in "divide", "transformer-engine", "ocp", "round-up", "symmetric":
+            _, found = self.study(source, "--scale-rule", rule)
+            self.assertEqual(len(found["tensors"]), 1, rule)
+        self.study(source, "--square-blocks")
 
     def test_checkpoint(self):
         tensors = {f"layer.{i}.weight": self.random.standard_normal((32, n)).astype(np.float32)

@@ -113,6 +113,14 @@ TEST_CASE("quantize: every shape") {
     }
 }
 
+TEST_CASE("quantize: square blocks longer than rows, or than there are rows") {
+  for (const auto format : {BlockFormat::int8, BlockFormat::int4, BlockFormat::fp8_e4m3})
+    for (const Shape& shape : {Shape{64, 48}, Shape{48, 64}, Shape{130, 40}, Shape{3, 64, 48}})
+      for (const std::int64_t block : {48, 64, 128})
+        check_everywhere(
+            make_case<float>(shape, {.format = format, .block = block, .block_shape = BlockShape::square}));
+}
+
 TEST_CASE("quantize: the sizes of matrix products, with the rotation in the same pass") {
   using T = papillon::bfloat16;
   for (const std::int64_t rows : {32, 90, 384, 512, 1024})

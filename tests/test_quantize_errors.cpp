@@ -224,6 +224,8 @@ TEST_CASE("quantize refuses: buffers that overlap") {
   wrong = q;
   wrong.global_scale = reinterpret_cast<float*>(q.scales.data());
   says(refusal({}, wrong), {"global_scale", "scales", "overlap"});
+  const papillon::Workspace workspace{q.payload.data() + 16, 64};
+  says(refusal({.workspace = workspace}, q), {"payload", "workspace", "overlap"});
 }
 
 TEST_CASE("quantize refuses: arrays of the wrong kind") {

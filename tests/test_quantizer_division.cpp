@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arithmetic by which the CUDA row kernels do without divisions (backends/cuda/kernels/quantize/encode.cuh):
-// stated here again in plain C++, and held against divisions.
+// The arithmetic by which the CUDA row kernels do without divisions
+// (backends/cuda/kernels/quantize/encode.cuh): stated here again in plain C++, and held against divisions.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace {
 float with_significand(std::uint32_t bits) { return __builtin_bit_cast(float, 0x3f800000u | bits); }
 
 float moved(float value, int ulps) {
-  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, value) + static_cast<std::uint32_t>(ulps));
+  return __builtin_bit_cast(float,
+                            __builtin_bit_cast(std::uint32_t, value) + static_cast<std::uint32_t>(ulps));
 }
 
 int side(float quotient, float tie) { return quotient < tie ? -1 : quotient > tie ? 1 : 0; }
@@ -27,8 +28,8 @@ float corrected_quotient(float a, float b, float reciprocal) {
 }  // namespace
 
 TEST_CASE("a reciprocal in two parts puts every quotient on the right side of the ties of E2M1") {
-  // Scaling by powers of two changes nothing, so all divisors of one binade stand for all. Quotients more than
-  // a few units in the last place from a tie are on their side of it in any case.
+  // Scaling by powers of two changes nothing, so all divisors of one binade stand for all. Quotients more
+  // than a few units in the last place from a tie are on their side of it in any case.
   constexpr float ties[] = {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5.0f};
   std::uint64_t wrong = 0;
   for (std::uint32_t significand = 0; significand < (1u << 23); ++significand) {

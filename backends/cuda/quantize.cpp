@@ -66,7 +66,8 @@ bool has_row_kernel(const QuantizeProblem& problem, int group_bits) {
 bool has_readable_rows(const QuantizeProblem& problem) {
   const auto bytes = static_cast<std::int64_t>(size_of(problem.scalar));
   const detail::RowIndex& rows = problem.x_rows;
-  return rows.element_stride == 1 && rows.outer_rank <= 1 && reinterpret_cast<std::uintptr_t>(problem.x) % 16 == 0 &&
+  return rows.element_stride == 1 && rows.outer_rank <= 1 &&
+         reinterpret_cast<std::uintptr_t>(problem.x) % 16 == 0 &&
          (rows.outer_rank == 0 || rows.strides[0] * bytes % 16 == 0);
 }
 
@@ -78,7 +79,8 @@ bool rotates_staged(const QuantizeProblem& problem) {
 }
 
 std::int64_t staged_row_bytes(const QuantizeProblem& problem) {
-  const auto bytes = static_cast<std::int64_t>(rotates_staged(problem) ? sizeof(float) : size_of(problem.scalar));
+  const auto bytes =
+      static_cast<std::int64_t>(rotates_staged(problem) ? sizeof(float) : size_of(problem.scalar));
   return problem.q.layout.columns * bytes;
 }
 
@@ -221,16 +223,17 @@ void for_each_dense(cudaStream_t stream, const QuantizeProblem& problem, void* s
   staging.columns = layout.columns;
   staging.target = staged;
   const int fastest = problem.x_rows.outer_rank - 1;
-  staging.along_rows = fastest >= 0 && std::llabs(problem.x_rows.strides[fastest]) <
-                                           std::llabs(problem.x_rows.element_stride);
+  staging.along_rows =
+      fastest >= 0 && std::llabs(problem.x_rows.strides[fastest]) < std::llabs(problem.x_rows.element_stride);
   for (std::int64_t first = 0; first < layout.rows; first += step) {
     staging.first_row = first;
     staging.rows = std::min(step, layout.rows - first);
     check(launch_stage_rows(stream, staging, problem.scalar, rotates), "quantize: bringing rows together");
     if (rotates) {
       const TensorDescriptor matrix = row_major(static_cast<float*>(staged), {staging.rows, layout.columns});
-      hadamard(stream, detail::make_hadamard_problem(
-                           matrix, matrix, detail::rotation_options(problem.group, problem.signs, false), false));
+      hadamard(stream,
+               detail::make_hadamard_problem(
+                   matrix, matrix, detail::rotation_options(problem.group, problem.signs, false), false));
     }
     // The kernels count rows from the tensor's first.
     const std::int64_t offset = first * staged_row_bytes(problem);
@@ -256,24 +259,38 @@ QuantizeRoute route_of(const QuantizeProblem& problem) {
   if (problem.empty || problem.scalar == ScalarType::float64) return QuantizeRoute::plain;
   const int bits = row_group_bits(problem);
   if (bits >= 0 && has_row_kernel(problem, bits) && has_readable_rows(problem)) return QuantizeRoute::rows;
-  const bool staged = rotates_staged(problem) ? has_row_kernel(problem, 0) : bits >= 0 && has_row_kernel(problem, bits);
+  const bool staged =
+      rotates_staged(problem) ? has_row_kernel(problem, 0) : bits >= 0 && has_row_kernel(problem, bits);
   return staged ? QuantizeRoute::staged : QuantizeRoute::plain;
 }
+
+namespace {
+
+void run(cudaStream_t stream, const Device& device, const QuantizeProblem& problem, void* workspace) {
+  if (route_of(problem) == QuantizeRoute::plain) {
+    run_plain_quantize(stream, problem, workspace);
+  } else {
+    run_rows(stream, device, problem, workspace);
+  }
+}
+
+}  // namespace
 
 void quantize(cudaStream_t stream, const QuantizeProblem& problem) {
   const Device& device = current_device();
   check_outputs(problem, device);
   const StreamWorkspace workspace(stream, "quantize", problem.workspace, workspace_bytes(problem));
-  if (route_of(problem) == QuantizeRoute::plain) {
-    run_plain_quantize(stream, problem, workspace.data());
-  } else {
-    run_rows(stream, device, problem, workspace.data());
-  }
+  run(stream, device, problem, workspace.data());
 }
 
 void quantize(cudaStream_t stream, const detail::QuantizePair& pair) {
-  quantize(stream, pair.first);
-  quantize(stream, pair.second);
+  const Device& device = current_device();
+  check_outputs(pair.first, device);
+  check_outputs(pair.second, device);
+  const StreamWorkspace workspace(stream, "quantize", pair.first.workspace,
+                                  std::max(workspace_bytes(pair.first), workspace_bytes(pair.second)));
+  run(stream, device, pair.first, workspace.data());
+  run(stream, device, pair.second, workspace.data());
 }
 
 std::size_t workspace_bytes(const QuantizeProblem& problem) {

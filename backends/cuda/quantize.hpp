@@ -31,8 +31,8 @@ enum class QuantizeRoute {
 };
 QuantizeRoute route_of(const detail::QuantizeProblem& problem);
 
-/// Launches quantize_rows (`find_amax` before it where `amax` is set); S is float, half or bfloat16. With `use`
-/// it launches nothing and says what it would take.
+/// Launches quantize_rows (`find_amax` before it where `amax` is set); S is float, half or bfloat16. With
+/// `use` it launches nothing and says what it would take.
 template <class S>
 cudaError_t launch_find_row_amax(cudaStream_t stream, const Device& device, const RowQuantization& problem);
 template <class S>
@@ -40,7 +40,8 @@ cudaError_t launch_quantize_rows(cudaStream_t stream, const Device& device, cons
                                  KernelUse* use);
 
 /// Launches stage_rows from `scalar`, to float32 if `widened`, else to the same bits.
-cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar, bool widened);
+cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar,
+                              bool widened);
 
 /// Launches quantize_float_scales.
 cudaError_t launch_float_scales(cudaStream_t stream, const Device& device, const FloatScaleRows& problem,

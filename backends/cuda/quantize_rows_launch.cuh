@@ -28,7 +28,8 @@ template <class Launch>
 cudaError_t visit_group(const RowQuantization& problem, const Launch& launch) {
   cudaError_t error = cudaErrorInvalidValue;
   const auto visit = [&]<int... Bits>(std::integer_sequence<int, Bits...>) {
-    (void)((problem.group_bits == Bits && (error = launch(std::integral_constant<int, Bits>{}), true)) || ...);
+    (void)((problem.group_bits == Bits && (error = launch(std::integral_constant<int, Bits>{}), true)) ||
+           ...);
   };
   visit(std::integer_sequence<int, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12>{});
   return error;
@@ -47,14 +48,15 @@ cudaError_t launch_quantize_rounded(cudaStream_t stream, const Device& device, c
   return visit_group(problem, [&]<int Bits>(std::integral_constant<int, Bits>) {
     switch (problem.scaling.format) {
       case BlockFormat::nvfp4:
-        return launch_strips<&quantize_rows<S, RowFormat::nvfp4, Bits, Stochastic>, S, Bits>(stream, device, problem,
-                                                                                       use);
+        return launch_strips<&quantize_rows<S, RowFormat::nvfp4, Bits, Stochastic>, S, Bits>(stream, device,
+                                                                                             problem, use);
       case BlockFormat::mxfp4:
-        return launch_strips<&quantize_rows<S, RowFormat::mxfp4, Bits, Stochastic>, S, Bits>(stream, device, problem,
-                                                                                       use);
+        return launch_strips<&quantize_rows<S, RowFormat::mxfp4, Bits, Stochastic>, S, Bits>(stream, device,
+                                                                                             problem, use);
       default:
-        if constexpr (Stochastic) return cudaErrorInvalidValue;  // as_rows does not take it
-        return launch_strips<&quantize_rows<S, RowFormat::mxfp8, Bits, false>, S, Bits>(stream, device, problem, use);
+        if constexpr (Stochastic) return cudaErrorInvalidValue;  // has_row_kernel refuses it
+        return launch_strips<&quantize_rows<S, RowFormat::mxfp8, Bits, false>, S, Bits>(stream, device,
+                                                                                        problem, use);
     }
   });
 }

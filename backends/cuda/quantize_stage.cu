@@ -24,8 +24,8 @@ cudaError_t visit_scalar(ScalarType scalar, const Launch& launch) {
 
 template <class S, class C>
 cudaError_t launch_stage(cudaStream_t stream, const RowStaging& staging) {
-  const std::int64_t tiles = ((staging.rows + stage_tile - 1) / stage_tile) *
-                             ((staging.columns + stage_tile - 1) / stage_tile);
+  const std::int64_t tiles =
+      ((staging.rows + stage_tile - 1) / stage_tile) * ((staging.columns + stage_tile - 1) / stage_tile);
   constexpr int bytes =
       stage_tile * (stage_tile + 4 / static_cast<int>(sizeof(C))) * static_cast<int>(sizeof(C));
   return launch<&stage_rows<S, C>>(stream, tiles, stage_threads, bytes, staging);
@@ -33,7 +33,8 @@ cudaError_t launch_stage(cudaStream_t stream, const RowStaging& staging) {
 
 }  // namespace
 
-cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar, bool widened) {
+cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar,
+                              bool widened) {
   return visit_scalar(scalar, [&]<class S>(std::type_identity<S>) {
     if (widened && !std::is_same_v<S, float>) return launch_stage<S, float>(stream, staging);
     // Bits are copied as they are.

@@ -43,8 +43,8 @@ cudaError_t run(void* y, const void* x, std::size_t bytes, cudaStream_t stream) 
 
 /// As copy_words, but of the words written only those below `written`: each block a share of its own.
 template <int Words, int Threads, bool Streaming>
-__global__ void __launch_bounds__(Threads)
-    read_and_write(uint4* __restrict__ y, const uint4* __restrict__ x, std::int64_t count, std::int64_t written) {
+__global__ void __launch_bounds__(Threads) read_and_write(uint4* __restrict__ y, const uint4* __restrict__ x,
+                                                          std::int64_t count, std::int64_t written) {
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * (Words * Threads) + threadIdx.x;
   uint4 sum = make_uint4(0, 0, 0, 0);
 #pragma unroll
@@ -68,7 +68,8 @@ __global__ void __launch_bounds__(Threads)
 }
 
 template <int Words, int Threads, bool Streaming>
-cudaError_t run_reduction(void* y, const void* x, std::size_t read, std::size_t written, cudaStream_t stream) {
+cudaError_t run_reduction(void* y, const void* x, std::size_t read, std::size_t written,
+                          cudaStream_t stream) {
   const auto count = static_cast<std::int64_t>(read / 16);
   const auto blocks = static_cast<unsigned>((count + Words * Threads - 1) / (Words * Threads));
   read_and_write<Words, Threads, Streaming><<<blocks, Threads, 0, stream>>>(

@@ -26,9 +26,8 @@ struct Type {
   ScalarType scalar;
   int fill;  ///< of fill_normal
 };
-constexpr Type types[] = {{"bf16", ScalarType::bfloat16, 2},
-                          {"f32", ScalarType::float32, 0},
-                          {"f16", ScalarType::float16, 1}};
+constexpr Type types[] = {
+    {"bf16", ScalarType::bfloat16, 2}, {"f32", ScalarType::float32, 0}, {"f16", ScalarType::float16, 1}};
 
 struct Shape {
   std::int64_t rows;
@@ -79,16 +78,18 @@ void measure(perf::Timer& timer, const Type& type, const Shape& shape, const Qua
   if (used.workspace.bytes > 0) require(cudaMalloc(&used.workspace.data, used.workspace.bytes));
   const double ours = timer.time(repeats, [&] { quantize(timer.stream, x, q, used); });
   require(cudaFree(used.workspace.data));
-  const bool two_passes = options.format == BlockFormat::nvfp4 &&
-                          options.global_scale_source == GlobalScaleSource::computed;
+  const bool two_passes =
+      options.format == BlockFormat::nvfp4 && options.global_scale_source == GlobalScaleSource::computed;
   const double bytes = static_cast<double>(read + written + (two_passes ? read : 0));
   const double limit = copy * bytes / static_cast<double>(read + written);
   const std::string rotation = options.rotation == whole_axis ? "row" : std::to_string(options.rotation);
-  std::printf("%-5s %8lld x %-6lld %-10s rotation %-4s %-8s %-10s %-9s limit %9.2f us  ours %9.2f us  over limit %6.3f\n",
-              type.name, static_cast<long long>(shape.rows), static_cast<long long>(shape.n),
-              name_of(options.format).data(), rotation.c_str(),
-              two_passes ? "computed" : name_of(options.global_scale_source).data(),
-              name_of(options.rounding).data(), name_of(options.scale_layout).data(), limit, ours, ours / limit);
+  std::printf(
+      "%-5s %8lld x %-6lld %-10s rotation %-4s %-8s %-10s %-9s limit %9.2f us  ours %9.2f us  over limit "
+      "%6.3f\n",
+      type.name, static_cast<long long>(shape.rows), static_cast<long long>(shape.n),
+      name_of(options.format).data(), rotation.c_str(),
+      two_passes ? "computed" : name_of(options.global_scale_source).data(), name_of(options.rounding).data(),
+      name_of(options.scale_layout).data(), limit, ours, ours / limit);
   std::fflush(stdout);
   lines.push_back({{"table", "quantize"},
                    {"scalar", type.name},

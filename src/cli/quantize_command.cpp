@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -133,8 +134,13 @@ bool matches(const std::vector<std::string>& patterns, const std::string& name) 
       patterns, [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
 }
 
+/// The quantised tensors that a file has already.
+std::map<std::string, QuantizedTensor> quantized_before(const TensorFile& input) {
+  return input.is_npy ? std::map<std::string, QuantizedTensor>() : read_quantized(input);
+}
+
 /// The tensors to quantise: that of an .npy file, or the matrices of a checkpoint that the patterns let
-/// through.
+/// through, but those that quantised ones consist of.
 std::vector<const StoredTensor*> chosen_tensors(const TensorFile& input, const Arguments& arguments) {
   std::vector<const StoredTensor*> chosen;
   if (input.is_npy) {
@@ -143,7 +149,11 @@ std::vector<const StoredTensor*> chosen_tensors(const TensorFile& input, const A
     chosen.push_back(input.tensors.data());
     return chosen;
   }
+  std::set<std::string> parts;
+  for (const auto& [name, quantized] : quantized_before(input))
+    for (const SafetensorsTensor& part : quantized.stored()) parts.insert(part.name);
   for (const StoredTensor& tensor : input.tensors) {
+    if (parts.contains(tensor.name)) continue;
     const bool wanted = arguments.include.empty() || matches(arguments.include, tensor.name);
     if (is_floating_point(tensor) && tensor.shape.size() == 2 && wanted &&
         !matches(arguments.exclude, tensor.name)) {
@@ -169,8 +179,7 @@ void quantize_file(const Arguments& arguments, const TensorFile& input) {
   if (arguments.output.empty()) throw std::invalid_argument("--output is required (but for --study)");
   const QuantizeOptions options = single_options(arguments);
   // What is there already stays, in a checkpoint that is quantised in several steps.
-  std::map<std::string, QuantizedTensor> described =
-      input.is_npy ? std::map<std::string, QuantizedTensor>() : read_quantized(input);
+  std::map<std::string, QuantizedTensor> described = quantized_before(input);
   std::map<std::string, QuantizedTensor> made;
   for (const StoredTensor* x : chosen_tensors(input, arguments))
     made.emplace(x->name, describe_quantized(input, *x, options));

@@ -35,7 +35,7 @@ std::int64_t rows_of_a_part(const QuantizedLayout& layout, std::int64_t element_
                             bool divisible) {
   const std::int64_t row_bytes = std::max<std::int64_t>(layout.columns * element_bytes, 1);
   const std::int64_t units = std::max<std::int64_t>(part_bytes / row_bytes / unit, 1);
-  if (!divisible || units >= layout.rows / unit) return layout.rows;
+  if (!divisible || layout.columns == 0 || units >= layout.rows / unit) return layout.rows;
   return units * unit;
 }
 

@@ -52,8 +52,9 @@ QuantizeOptions options_for(BlockFormat format, std::int64_t rotation, const Stu
   const ScaleRule rule = options.scale_rule;
   const bool of_nvfp4 = rule == ScaleRule::divide || rule == ScaleRule::transformer_engine;
   const bool of_mx = rule == ScaleRule::ocp || rule == ScaleRule::round_up;
-  if ((format == BlockFormat::nvfp4) != of_nvfp4 && detail::is_mx(format) != of_mx)
+  if ((format == BlockFormat::nvfp4) != of_nvfp4 || detail::is_mx(format) != of_mx)
     options.scale_rule = ScaleRule::automatic;
+  if (detail::has_float_scales(format) && options.block == 0) options.block_shape = BlockShape::vector;
   options.scale_layout = ScaleLayout::row_major;  // changes no value
   return options;
 }

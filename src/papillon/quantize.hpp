@@ -63,7 +63,8 @@ void quantize(const ExecutionSpace& space, const XView& x, const BlockScaledView
 
 /// Two quantised copies of x: `q` along `options.axis`, and `q_other` along `other_axis`, as the two products
 /// of training read one operand. Each is what a call of its own would give, rotated along its own axis; with
-/// `GlobalScaleSource::given` both have the given scale. `amax` and `statistics` are those of `q`.
+/// `GlobalScaleSource::given` both have the given scale. `amax` and `statistics` are those of `q`. A
+/// workspace must be as large as the larger of what the two calls need.
 template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 void quantize(const ExecutionSpace& space, const ConstTensorDescriptor& x, const BlockScaledView& q,
@@ -71,6 +72,9 @@ void quantize(const ExecutionSpace& space, const ConstTensorDescriptor& x, const
   constexpr bool host = generic::is_host_space<ExecutionSpace>;
   const detail::QuantizePair pair = detail::make_quantize_pair(x, q, q_other, other_axis, options, host);
   if (detail::run_on_cuda(space, pair)) return;
+  for (const detail::QuantizeProblem* problem : {&pair.first, &pair.second})  // before anything is written
+    detail::given_workspace("quantize", problem->workspace,
+                            generic::quantize_workspace_bytes<ExecutionSpace>(*problem));
   generic::run_quantize<host>(space, pair.first);
   generic::run_quantize<host>(space, pair.second);
 }
@@ -83,8 +87,8 @@ void quantize(const ExecutionSpace& space, const XView& x, const BlockScaledView
   quantize(space, ConstTensorDescriptor(describe_view(x)), q, q_other, other_axis, options);
 }
 
-/// Bytes of workspace that a call needs: 64, and on some backends rotated values of a few MiB (of a row,
-/// where that is more). Throws as `quantize` does.
+/// Bytes of workspace that a call needs: at most 64, and where rotated values go through memory a few MiB
+/// more (a row, where that is more). Throws as `quantize` does.
 template <class ExecutionSpace>
 std::size_t quantize_workspace_bytes(const ExecutionSpace& space, const ConstTensorDescriptor& x,
                                      const BlockScaledView& q, const QuantizeOptions& options = {}) {

@@ -50,7 +50,8 @@ enum class Rounding { nearest_even, stochastic };
 enum class GlobalScaleSource {
   computed,  ///< from the amax of the rotated tensor: a pass over the data more
   given,     ///< `QuantizeOptions::global_scale`
-  kept,      ///< what `BlockScaledView::global_scale` holds, from an earlier call
+  kept,      ///< what `BlockScaledView::global_scale` holds, from an earlier call; what is not positive and
+             ///< finite there acts as 1, stays, and is counted in the statistics
 };
 
 /// `QuantizeOptions::rotation`: one transform over the whole axis.

@@ -43,8 +43,9 @@ ScaleRule checked_rule(std::string_view operator_name, const QuantizeOptions& op
                          other != standard ? " and " : "", other != standard ? name_of(other) : "");
 }
 
+/// Elements that share a scale, of rows of `columns` elements, `lines` of which stand beside one another.
 std::int64_t checked_block(std::string_view operator_name, const QuantizeOptions& options,
-                           std::int64_t columns) {
+                           std::int64_t columns, std::int64_t lines) {
   if (!has_float_scales(options.format)) {
     const std::int64_t own = options.format == BlockFormat::nvfp4 ? 16 : 32;
     if (options.block != 0 && options.block != own) {
@@ -58,7 +59,10 @@ std::int64_t checked_block(std::string_view operator_name, const QuantizeOptions
     throw_invalid_argument(operator_name,
                            "block = 0, the whole axis, cannot be had with block_shape = square");
   }
-  return options.block == 0 || options.block > columns ? std::max<std::int64_t>(columns, 1) : options.block;
+  // A longer block than there are elements, or lines of a square one, is no other block.
+  const std::int64_t longest = std::max<std::int64_t>(
+      options.block_shape == BlockShape::square ? std::max(columns, lines) : columns, 1);
+  return options.block == 0 ? longest : std::min(options.block, longest);
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -104,7 +108,9 @@ Shape checked_shape(std::string_view operator_name, std::string_view name,
                            " has more than 2^58 elements");
   }
   shape.rows.scaling = {options.format, checked_rule(operator_name, options)};
-  layout.block = checked_block(operator_name, options, layout.columns);
+  const int line = shape.axis == rank - 1 ? rank - 2 : rank - 1;
+  const std::int64_t lines = line >= 0 ? extents[static_cast<std::size_t>(line)] : 1;
+  layout.block = checked_block(operator_name, options, layout.columns, lines);
   layout.blocks = (layout.columns + layout.block - 1) / layout.block;
   const ElementFormat element = element_format(options.format);
   layout.element_bits = element == ElementFormat::e2m1 || element == ElementFormat::int4 ? 4 : 8;
@@ -126,10 +132,7 @@ Shape checked_shape(std::string_view operator_name, std::string_view name,
   layout.payload_bytes = static_cast<std::size_t>(layout.rows * layout.row_bytes);
   layout.scale_bytes =
       static_cast<std::size_t>(layout.scale_rows * layout.scale_columns * layout.scale_element_bytes);
-  if (options.block_shape == BlockShape::square) {
-    const int line = shape.axis == rank - 1 ? rank - 2 : rank - 1;
-    shape.rows.square_rows = line >= 0 ? extents[static_cast<std::size_t>(line)] : 1;
-  }
+  if (options.block_shape == BlockShape::square) shape.rows.square_rows = lines;
   return shape;
 }
 
@@ -212,7 +215,10 @@ std::vector<Range> output_ranges(const QuantizeProblem& problem, const std::stri
 }
 
 void check_all_apart(std::string_view operator_name, std::vector<Range> ranges,
-                     const ConstTensorDescriptor& x) {
+                     const ConstTensorDescriptor& x, const QuantizeOptions& options) {
+  ranges.push_back(range_of("workspace", options.workspace.data, options.workspace.bytes));
+  const Range signs = range_of("signs", options.signs.values.data(), options.signs.values.size());
+  for (const Range& range : ranges) check_apart(operator_name, range, signs);
   if (!is_empty(x)) ranges.push_back(range_of("x", x));
   for (std::size_t a = 0; a < ranges.size(); ++a)
     for (std::size_t b = a + 1; b < ranges.size(); ++b) check_apart(operator_name, ranges[a], ranges[b]);
@@ -334,7 +340,7 @@ QuantizeProblem make_quantize_problem(const ConstTensorDescriptor& x, const Bloc
   check_output(name, "amax", options.amax);
   check_output(name, "statistics", options.statistics);
 
-  check_all_apart(name, output_ranges(problem, q_name), x);
+  check_all_apart(name, output_ranges(problem, q_name), x, options);
   return problem;
 }
 
@@ -355,7 +361,7 @@ QuantizePair make_quantize_pair(const ConstTensorDescriptor& x, const BlockScale
   }
   std::vector<Range> ranges = output_ranges(pair.first, "q");
   for (const Range& range : output_ranges(pair.second, "q_other")) ranges.push_back(range);
-  check_all_apart("quantize", ranges, x);
+  check_all_apart("quantize", ranges, x, options);
   return pair;
 }
 
@@ -380,10 +386,16 @@ DequantizeProblem make_dequantize_problem(const ConstBlockScaledView& q, const T
   problem.workspace = options.workspace;
   if (problem.empty) return problem;
   check_not_repeating(name, y);
+  const Range workspace = range_of("workspace", options.workspace.data, options.workspace.bytes);
   const Range target = range_of("y", y);
-  check_apart(name, target, range_of("q.payload", problem.payload, q.payload.size()));
-  check_apart(name, target, range_of("q.scales", problem.scales, q.scales.size()));
-  check_apart(name, target, range_of("q.global_scale", problem.global_scale, sizeof(float)));
+  check_apart(name, target, workspace);
+  for (const Range& source : {range_of("q.payload", problem.payload, q.payload.size()),
+                              range_of("q.scales", problem.scales, q.scales.size()),
+                              range_of("q.global_scale", problem.global_scale, sizeof(float)),
+                              range_of("signs", options.signs.values.data(), options.signs.values.size())}) {
+    check_apart(name, target, source);
+    check_apart(name, workspace, source);
+  }
   return problem;
 }
 

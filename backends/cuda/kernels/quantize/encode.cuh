@@ -15,9 +15,10 @@ enum class RowFormat { nvfp4, mxfp4, mxfp8 };
 /// What elements are multiplied by before they are encoded: high + low, where the sum stands for a reciprocal
 /// to twice the bits of a float.
 ///
-/// y / s is wanted, rounded to float, then rounded to an element: only on which side of the ties of the element
-/// format the float quotient lies matters. fma(y, high, y · low) lies on the same side for every float y and s
-/// (tests/test_quantizer_division.cpp goes through all significands), at a fifth of a division's cost.
+/// y / s is wanted, rounded to float, then rounded to an element: only on which side of the ties of the
+/// element format the float quotient lies matters. fma(y, high, y · low) lies on the same side for every
+/// float y and s (tests/test_quantizer_division.cpp goes through all significands), at a fifth of a
+/// division's cost.
 struct Reciprocal {
   float high;
   float low;
@@ -43,10 +44,10 @@ __device__ __forceinline__ float quotient(float a, float b, float reciprocal) {
 
 /// Eight E2M1 codes of values below 7 in magnitude (any finite ones with `Saturates`).
 ///
-/// Codes count the numbers 0, .5, 1, 1.5, 2, 3, 4, 6, so the code of q is the concave min(2q, q + 2, q / 2 + 4)
-/// rounded to an integer, ties to even; rounding is monotonic, so each of the three is rounded on its own, in
-/// one fused multiply-add onto 1.5 · 2^23, whose last place is 1. Signs are those of `y`, the elements, since
-/// -0 times a reciprocal in two parts may be +0.
+/// Codes count the numbers 0, .5, 1, 1.5, 2, 3, 4, 6, so the code of q is the concave min(2q, q + 2, q / 2 +
+/// 4) rounded to an integer, ties to even; rounding is monotonic, so each of the three is rounded on its own,
+/// in one fused multiply-add onto 1.5 · 2^23, whose last place is 1. Signs are those of `y`, the elements,
+/// since -0 times a reciprocal in two parts may be +0.
 template <bool Saturates>
 __device__ __forceinline__ std::uint32_t encode_e2m1(const float (&v)[8], const float* y) {
 #ifdef PAPILLON_HAS_E2M1_CONVERSION
@@ -151,7 +152,7 @@ __device__ __forceinline__ RunCodes<Format> encode_run(const float* y, Reciproca
       if constexpr (Stochastic) {
         codes.word[w] = encode_e2m1_stochastic(q, y + 8 * w, random.word[2 * w], random.word[2 * w + 1]);
       } else {
-        codes.word[w] = encode_e2m1<Saturates || Format == RowFormat::mxfp4>(q, y + 8 * w);
+        codes.word[w] = encode_e2m1 < Saturates || Format == RowFormat::mxfp4 > (q, y + 8 * w);
       }
     }
   }

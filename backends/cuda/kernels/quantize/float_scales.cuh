@@ -15,8 +15,7 @@ template <class S>
 __device__ __forceinline__ void load_eight(const S* from, float (&values)[8]) {
   constexpr int width = 16 / static_cast<int>(sizeof(S));
 #pragma unroll
-  for (int w = 0; w < 8 / width; ++w)
-    unpack<S>(reinterpret_cast<const uint4*>(from)[w], values + w * width);
+  for (int w = 0; w < 8 / width; ++w) unpack<S>(reinterpret_cast<const uint4*>(from)[w], values + w * width);
 }
 
 /// The codes of eight elements, four or eight bits each.
@@ -67,8 +66,8 @@ __device__ __forceinline__ std::uint64_t encode_eight(const float (&y)[8], const
   return codes;
 }
 
-/// `Threads` neighbouring threads have a block: they find its amax, then read it again, from a cache, and encode
-/// it. Blocks of 256 threads; a row of codes begins at a multiple of 4 bytes.
+/// `Threads` neighbouring threads have a block: they find its amax, then read it again, from a cache, and
+/// encode it. Blocks of 256 threads; a row of codes begins at a multiple of 4 bytes.
 template <class S, int Threads>
 __global__ void __launch_bounds__(256) quantize_float_scales(const __grid_constant__ FloatScaleRows problem) {
   extern __shared__ __align__(16) unsigned char shared[];

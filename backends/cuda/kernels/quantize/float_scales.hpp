@@ -7,8 +7,8 @@
 
 namespace papillon::cuda {
 
-/// Contiguous rows to be quantised with a float scale for each block of `layout.block` elements: FP8, INT8 and
-/// INT4. Blocks begin at multiples of 8 elements, x at multiples of 16 bytes.
+/// Contiguous rows to be quantised with a float scale for each block of `layout.block` elements: FP8, INT8
+/// and INT4. Blocks begin at multiples of 8 elements, x at multiples of 16 bytes.
 struct FloatScaleRows {
   const void* x = nullptr;  ///< element (0, 0)
   std::int64_t x_stride = 0;

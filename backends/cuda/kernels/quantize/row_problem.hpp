@@ -20,11 +20,12 @@ struct RowQuantization {
   const void* x = nullptr;       ///< element (0, 0), whether it is part of the call or not
   std::int64_t first_strip = 0;  ///< of the call, rows counted from the tensor's first
   std::int64_t strips = 0;       ///< where the call ends, counted so too
-  std::uint32_t row_strips = 0;  ///< of a row; used where x has gaps or scales are swizzled, then strips < 2^32
-  std::int64_t x_stride = 0;    ///< elements from row to row
-  bool dense = false;           ///< x has no gaps
-  int group_bits = 0;           ///< 0: no rotation
-  float factor = 1.0f;          ///< 1 / √group
+  std::uint32_t row_strips =
+      0;                      ///< of a row; used where x has gaps or scales are swizzled, then strips < 2^32
+  std::int64_t x_stride = 0;  ///< elements from row to row
+  bool dense = false;         ///< x has no gaps
+  int group_bits = 0;         ///< 0: no rotation
+  float factor = 1.0f;        ///< 1 / √group
   detail::SignVector signs;
   detail::BlockScaling scaling;
   std::uint8_t* payload = nullptr;

@@ -33,10 +33,10 @@ struct CodedStrip {
   static constexpr int blocks = Format == RowFormat::nvfp4 ? runs : runs / 2;
   using ScaleBytes = std::conditional_t<(blocks > 4), std::uint64_t, std::uint32_t>;
   RunCodes<Format> codes[runs];
-  ScaleBytes scales = 0;  ///< a byte a block, from the lowest
-  float size = 0.0f;         ///< largest magnitude before the remaining factor, or NaN
-  bool usual = true;         ///< magnitudes and scales that the short forms take
-  bool saturated = false;    ///< left to another call, with `Saturates`
+  ScaleBytes scales = 0;   ///< a byte a block, from the lowest
+  float size = 0.0f;       ///< largest magnitude before the remaining factor, or NaN
+  bool usual = true;       ///< magnitudes and scales that the short forms take
+  bool saturated = false;  ///< left to another call, with `Saturates`
 
   __device__ __forceinline__ std::uint32_t word(int i) const {
     return codes[i / RunCodes<Format>::words].word[i % RunCodes<Format>::words];
@@ -65,7 +65,8 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_strip(const RowQuant
   const auto encode = [&](int run, Reciprocal by) {
     detail::RandomWords random{};
     if constexpr (Stochastic) random = problem.random.of_run(number * strip.runs + run);
-    strip.codes[run] = encode_run<Format, Stochastic, Saturates>(values + run * detail::run_length, by, random, e5m2);
+    strip.codes[run] =
+        encode_run<Format, Stochastic, Saturates>(values + run * detail::run_length, by, random, e5m2);
   };
 #pragma unroll
   for (int pair = 0; pair < strip.runs; pair += 2) {
@@ -104,7 +105,7 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_strip(const RowQuant
       strip.usual = strip.usual & is_usual_or_zero(amax);
       std::uint32_t byte = 0;
       Reciprocal by = {1.0f, 0.0f};
-      if (size != 0.0f) {
+      if (amax != 0.0f) {  // which a size may be scaled to
         if (problem.scaling.rule == ScaleRule::round_up) {
           const std::uint32_t bits = __float_as_uint(quotient(amax, largest, 1.0f / largest));
           byte = (bits >> 23) + ((bits & 0x7fffffu) != 0 ? 1 : 0);
@@ -133,14 +134,15 @@ __device__ __forceinline__ void store_codes(const RowQuantization& problem, std:
   auto* const to = reinterpret_cast<uint4*>(problem.payload) + number * vectors;
 #pragma unroll
   for (int q = 0; q < vectors; ++q)
-    to[q] = make_uint4(strip.word(4 * q), strip.word(4 * q + 1), strip.word(4 * q + 2), strip.word(4 * q + 3));
+    to[q] =
+        make_uint4(strip.word(4 * q), strip.word(4 * q + 1), strip.word(4 * q + 2), strip.word(4 * q + 3));
 }
 
-/// Writes the codes of a warp's strips. Neighbouring lanes share the strips of both, so that each writes half of
-/// 32 bytes that are written at once: the L2 cache writes in such sectors.
+/// Writes the codes of a warp's strips. Neighbouring lanes share the strips of both, so that each writes half
+/// of 32 bytes that are written at once: the L2 cache writes in such sectors.
 template <RowFormat Format, int Strip>
-__device__ __forceinline__ void store_warp_codes(const RowQuantization& problem, std::int64_t number, int lane,
-                                                 const CodedStrip<Format, Strip>& strip) {
+__device__ __forceinline__ void store_warp_codes(const RowQuantization& problem, std::int64_t number,
+                                                 int lane, const CodedStrip<Format, Strip>& strip) {
   constexpr int vectors = code_vectors<Format, Strip>;
   if constexpr (vectors == 1) {
     if (number < problem.strips) store_codes(problem, number, strip);
@@ -180,7 +182,8 @@ __device__ __forceinline__ void store_scales(const RowQuantization& problem, std
     layout.scale_columns = problem.swizzled_columns;
     const auto strip_number = static_cast<std::uint32_t>(number);
     const std::uint32_t row = strip_number / problem.row_strips;
-    place = layout.scale_index(row, static_cast<std::int64_t>(strip_number - row * problem.row_strips) * blocks);
+    place =
+        layout.scale_index(row, static_cast<std::int64_t>(strip_number - row * problem.row_strips) * blocks);
   }
   std::uint8_t* const to = problem.scales + place;
   if constexpr (blocks == 8) {
@@ -233,12 +236,12 @@ __device__ __forceinline__ CodedStrip<Format, Strip> encode_any_strip(const RowQ
   return strip;
 }
 
-/// Does a tile again, some strip of which the common form does not take. Returns the lane's finite amax. Rare,
-/// and apart, so that the common code stays short.
+/// Does a tile again, some strip of which the common form does not take. Returns the lane's finite amax.
+/// Rare, and apart, so that the common code stays short.
 template <class S, RowFormat Format, int Bits, bool Stochastic>
 __device__ __noinline__ float quantize_rare_tile(const RowQuantization& problem, StripTile<S, Bits> tile,
-                                                 RowCall call, int stage, int lane,
-                                                 std::int64_t number, bool usual) {
+                                                 RowCall call, int stage, int lane, std::int64_t number,
+                                                 bool usual) {
   constexpr int length = 1 << strip_bits(Bits);
   float values[length];
   read_rotated<S, Bits>(problem, tile, stage, call.signs, lane, values);
@@ -247,7 +250,8 @@ __device__ __noinline__ float quantize_rare_tile(const RowQuantization& problem,
   for (int i = 0; i < length; ++i) finite = detail::finite_amax(finite, values[i] * call.factor);
   const bool active = number < problem.strips;
   if (active && usual) {
-    store_codes(problem, number, encode_strip<Format, length, Stochastic, true>(problem, call, values, number));
+    store_codes(problem, number,
+                encode_strip<Format, length, Stochastic, true>(problem, call, values, number));
   } else if (active) {
     float y[length];
 #pragma unroll
@@ -259,8 +263,8 @@ __device__ __noinline__ float quantize_rare_tile(const RowQuantization& problem,
   return finite;
 }
 
-/// Rotates and quantises contiguous rows: x is read once and codes and scales are written once, rotated values
-/// exist in registers alone. A thread has a strip at a time.
+/// Rotates and quantises contiguous rows: x is read once and codes and scales are written once, rotated
+/// values exist in registers alone. A thread has a strip at a time.
 template <class S, RowFormat Format, int Bits, bool Stochastic>
 __global__ void __launch_bounds__(quantize_threads, quantize_blocks(Bits))
     quantize_rows(const __grid_constant__ RowQuantization problem) {
@@ -278,8 +282,8 @@ __global__ void __launch_bounds__(quantize_threads, quantize_blocks(Bits))
   tile.start(first, 0);
   ptx::async_copy_commit();
 
-  const RowCall call = {row_scales(problem), remaining_factor<Bits>(problem), strip_signs<length>(problem, lane),
-                        table};
+  const RowCall call = {row_scales(problem), remaining_factor<Bits>(problem),
+                        strip_signs<length>(problem, lane), table};
   if constexpr (Format == RowFormat::nvfp4) {
     // What each of the 127 scales makes of the elements: scale 0 makes them 0.
     const int code = static_cast<int>(threadIdx.x);

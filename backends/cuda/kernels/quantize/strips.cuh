@@ -74,10 +74,11 @@ class StripTile {
 
   /// Word w of strip s lies at w ^ scatter(s).
   __device__ __forceinline__ static constexpr int scatter(int s) { return words == 4 ? s >> 1 & 3 : s & 7; }
-  /// Where word number 32 j + lane of the tile goes: strip j * 32 / words + lane / words, whose scatter is that
-  /// of both parts.
+  /// Where word number 32 j + lane of the tile goes: strip j * 32 / words + lane / words, whose scatter is
+  /// that of both parts.
   __device__ __forceinline__ std::uint32_t place_of(int j) const {
-    return static_cast<std::uint32_t>((copied_ ^ scatter(j * (32 / words)) * 16) + j * (32 / words) * row_bytes);
+    return static_cast<std::uint32_t>((copied_ ^ scatter(j * (32 / words)) * 16) +
+                                      j * (32 / words) * row_bytes);
   }
 
   const RowQuantization& problem_;
