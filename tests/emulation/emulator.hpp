@@ -99,6 +99,8 @@ inline void sync(Barrier& barrier) { wait(barrier, barrier.arrive()); }
 #define __grid_constant__
 #undef __shared__
 #define __shared__
+#undef __noinline__
+#define __noinline__
 
 // What `extern __shared__` declares: the shared memory of the first block of a cluster.
 namespace papillon::cuda {

@@ -73,6 +73,13 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cuda
                             cudaStream_t) {
   return cudaMemcpy(target, source, bytes, kind);
 }
+cudaError_t cudaMemset(void* target, int value, size_t bytes) {
+  std::memset(target, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t) {
+  return cudaMemset(target, value, bytes);
+}
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = nullptr;

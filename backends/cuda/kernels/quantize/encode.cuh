@@ -67,7 +67,8 @@ __device__ __forceinline__ std::uint32_t encode_e2m1(const float (&v)[8], const 
     const auto steep = static_cast<int>(__float_as_uint(__fmaf_rn(size, 2.0f, magic)));
     const auto middle = static_cast<int>(__float_as_uint(__fmaf_rn(size, 1.0f, magic + 2.0f)));
     auto flat = static_cast<int>(__float_as_uint(__fmaf_rn(size, 0.5f, magic + 4.0f)));
-    if constexpr (Saturates) flat = min(flat, static_cast<int>(magic_bits + 7));
+    constexpr auto most = static_cast<int>(magic_bits + 7);
+    if constexpr (Saturates) flat = flat < most ? flat : most;
     codes = codes * 16 + static_cast<std::uint32_t>(ptx::least(steep, middle, flat));
     signs = __funnelshift_l(__float_as_uint(y[i]), signs, 4);
   }
