@@ -123,13 +123,15 @@ def quantizer_section(result):
         cells += [f"{entry[key]:.2f}" if entry[key] else "–" for key in ("dequantize", "dequantize_two_threads")]
         rows.append("| " + " | ".join(cells) + " |")
     scaling = next(iter(result["quantize"].values()))["scaling_goal"]
+    measured = f" ({result['quantize_date']}, commit {result['quantize_commit']})" if "quantize_commit" in result else ""
     return f"""
 ## Quantiser
 
-GB/s of input of `papillon::quantize`, of `papillon::dequantize` GB/s of output, best of five, along the last axis of row-major
+GB/s of input of `papillon::quantize`, of `papillon::dequantize` GB/s of output, best of five{measured}, along the last axis of row-major
 matrices unless said otherwise, rotations as far as named (`rotation 0`: none), row-major scales. *Limit* is a plain in-place scale
 loop over as many bytes, counted once. Goals: the named rate on one thread, and {scaling} times that on two. *Computed* scales
-take two passes over the data, each with the rotation.
+take two passes over the data, each with the rotation. Arithmetic limits it, not memory: about 1.5 cycles an element for amax,
+division, rounding and packing.
 
 {chr(10).join(rows)}
 """
