@@ -136,6 +136,15 @@ class RowRun {
           "quantize: launching the amax kernel");
   }
 
+  /// Writes rows rotated to `target`, densely.
+  void rotate(const DenseRows& rows, float* target) const {
+    check(visit_row_scalar(rows.scalar,
+                           [&]<class S>(std::type_identity<S>) {
+                             return launch_rotate_rows<S>(stream_, device_, strips_of(rows), target);
+                           }),
+          "quantize: launching the rotation");
+  }
+
   void quantize(const DenseRows& rows) const {
     if (detail::has_float_scales(problem_.q.scaling.format)) {
       check(launch_float_scales(stream_, device_, float_scales_of(rows), rows.scalar),
@@ -205,13 +214,30 @@ class RowRun {
   std::uint32_t* amax_bits_;
 };
 
+/// The rows of x, where kernels may read them.
+DenseRows rows_of_x(const QuantizeProblem& problem, std::int64_t first, std::int64_t rows) {
+  const std::int64_t stride =
+      problem.x_rows.outer_rank > 0 ? problem.x_rows.strides[0] : problem.q.layout.columns;
+  return {problem.x, problem.scalar, stride, row_group_bits(problem), first, rows};
+}
+
+/// Whether rotate_rows takes x as it is.
+bool rotates_rows_of_x(const QuantizeProblem& problem) {
+  const int bits = row_group_bits(problem);
+  if (bits < 4 || !has_readable_rows(problem)) return false;
+  const std::int64_t strip = std::int64_t{1} << strip_bits(bits);
+  const QuantizedLayout& layout = problem.q.layout;
+  return layout.columns % strip == 0 &&
+         layout.columns / strip * layout.rows <= std::numeric_limits<std::uint32_t>::max();
+}
+
 /// Calls run(rows) for x itself, or for each chunk of it in the workspace.
 template <class Run>
-void for_each_dense(cudaStream_t stream, const QuantizeProblem& problem, void* staged, const Run& run) {
+void for_each_dense(cudaStream_t stream, const QuantizeProblem& problem, const RowRun& row_run, void* staged,
+                    const Run& run) {
   const QuantizedLayout& layout = problem.q.layout;
   if (route_of(problem) == QuantizeRoute::rows) {
-    const std::int64_t stride = problem.x_rows.outer_rank > 0 ? problem.x_rows.strides[0] : layout.columns;
-    run(DenseRows{problem.x, problem.scalar, stride, row_group_bits(problem), 0, layout.rows});
+    run(rows_of_x(problem, 0, layout.rows));
     return;
   }
   const bool rotates = rotates_staged(problem);
@@ -228,8 +254,12 @@ void for_each_dense(cudaStream_t stream, const QuantizeProblem& problem, void* s
   for (std::int64_t first = 0; first < layout.rows; first += step) {
     staging.first_row = first;
     staging.rows = std::min(step, layout.rows - first);
-    check(launch_stage_rows(stream, staging, problem.scalar, rotates), "quantize: bringing rows together");
-    if (rotates) {
+    if (rotates && rotates_rows_of_x(problem)) {
+      row_run.rotate(rows_of_x(problem, first, staging.rows), static_cast<float*>(staged));
+    } else {
+      check(launch_stage_rows(stream, staging, problem.scalar, rotates), "quantize: bringing rows together");
+    }
+    if (rotates && !rotates_rows_of_x(problem)) {
       const TensorDescriptor matrix = row_major(static_cast<float*>(staged), {staging.rows, layout.columns});
       hadamard(stream,
                detail::make_hadamard_problem(
@@ -246,8 +276,8 @@ void run_rows(cudaStream_t stream, const Device& device, const QuantizeProblem& 
   const RowRun rows(stream, device, problem, workspace);
   void* const staged = static_cast<char*>(workspace) + detail::state_bytes;
   if (problem.computes_global())
-    for_each_dense(stream, problem, staged, [&](const DenseRows& dense) { rows.find_amax(dense); });
-  for_each_dense(stream, problem, staged, [&](const DenseRows& dense) { rows.quantize(dense); });
+    for_each_dense(stream, problem, rows, staged, [&](const DenseRows& dense) { rows.find_amax(dense); });
+  for_each_dense(stream, problem, rows, staged, [&](const DenseRows& dense) { rows.quantize(dense); });
   const QuantizedLayout& layout = problem.q.layout;
   if (layout.scale_rows != layout.rows || layout.scale_columns != layout.blocks)
     check(launch_clear_scale_padding(stream, layout, problem.scales), "quantize: clearing padding");

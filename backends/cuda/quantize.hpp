@@ -39,6 +39,11 @@ template <class S>
 cudaError_t launch_quantize_rows(cudaStream_t stream, const Device& device, const RowQuantization& problem,
                                  KernelUse* use);
 
+/// Launches rotate_rows: of the rotated rows of a call to `target`, densely.
+template <class S>
+cudaError_t launch_rotate_rows(cudaStream_t stream, const Device& device, const RowQuantization& problem,
+                               float* target);
+
 /// Launches stage_rows from `scalar`, to float32 if `widened`, else to the same bits.
 cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar,
                               bool widened);

@@ -4,6 +4,8 @@
 namespace papillon::cuda {
 
 template cudaError_t launch_find_row_amax<bfloat16>(cudaStream_t, const Device&, const RowQuantization&);
+template cudaError_t launch_rotate_rows<bfloat16>(cudaStream_t, const Device&, const RowQuantization&,
+                                                  float*);
 template cudaError_t launch_quantize_rows<bfloat16>(cudaStream_t, const Device&, const RowQuantization&,
                                                     KernelUse*);
 

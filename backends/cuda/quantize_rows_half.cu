@@ -4,6 +4,7 @@
 namespace papillon::cuda {
 
 template cudaError_t launch_find_row_amax<half>(cudaStream_t, const Device&, const RowQuantization&);
+template cudaError_t launch_rotate_rows<half>(cudaStream_t, const Device&, const RowQuantization&, float*);
 template cudaError_t launch_quantize_rows<half>(cudaStream_t, const Device&, const RowQuantization&,
                                                 KernelUse*);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/quantize/amax.cuh"
+#include "kernels/quantize/rotate.cuh"
 #include "kernels/quantize/rows.cuh"
 #include "launch_persistent.cuh"
 #include "quantize.hpp"
@@ -39,6 +40,25 @@ template <class S>
 cudaError_t launch_find_row_amax(cudaStream_t stream, const Device& device, const RowQuantization& problem) {
   return visit_group(problem, [&]<int Bits>(std::integral_constant<int, Bits>) {
     return launch_strips<&find_row_amax<S, Bits>, S, Bits>(stream, device, problem, nullptr);
+  });
+}
+
+template <class S>
+cudaError_t launch_rotate_rows(cudaStream_t stream, const Device& device, const RowQuantization& problem,
+                               float* target) {
+  return visit_group(problem, [&]<int Bits>(std::integral_constant<int, Bits>) {
+    if constexpr (Bits == 0) {
+      return cudaErrorInvalidValue;  // nothing to rotate
+    } else {
+      constexpr int bytes = quantize_threads / 32 * quantize_stages * StripTile<S, Bits>::bytes;
+      const cudaError_t error = allow_shared_memory<&rotate_rows<S, Bits>>(device, bytes);
+      if (error != cudaSuccess) return error;
+      const std::int64_t strips = problem.strips - problem.first_strip;
+      const std::int64_t most = std::int64_t{device.multiprocessors} * quantize_blocks(Bits);
+      return launch<&rotate_rows<S, Bits>>(stream,
+                                           std::min((strips + quantize_threads - 1) / quantize_threads, most),
+                                           quantize_threads, bytes, problem, target);
+    }
   });
 }
 
