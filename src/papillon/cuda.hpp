@@ -169,12 +169,12 @@ inline std::size_t butterfly_workspace_bytes(cudaStream_t, std::span<const Butte
 /// those of `papillon::quantize` for Kokkos execution spaces (see quantize.hpp), which this call does not
 /// need.
 ///
-/// Contiguous rows of whole strips (32 elements; 64 from groups of 64 on, 128 for groups of 4096) at multiples
-/// of 16 bytes, without a rotation or with groups of 16 to 4096, to be stored in vector blocks of NVFP4 or MX,
-/// are read once by one kernel, after another one for a computed global scale; float scales take two. Other
-/// axes and rotations, and float scales after a rotation, go through a workspace in the L2 cache; statistics,
-/// square blocks, float64 and ragged rows take the plain form, which is slow. A call for two copies reads x
-/// twice.
+/// Contiguous rows of whole strips (32 elements; 64 from groups of 64 on, 128 for groups of 4096) at
+/// multiples of 16 bytes, without a rotation or with groups of 16 to 4096, to be stored in vector blocks of
+/// NVFP4 or MX, are read once by one kernel, after another one for a computed global scale; float scales read
+/// it twice. Other axes and rotations, and float scales after a rotation, go through a workspace in the L2
+/// cache; statistics, square blocks, float64 and ragged rows take the plain form, which is slow. A call for
+/// two copies reads x twice.
 ///
 /// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty the
 /// workspace of `quantize_workspace_bytes` is allocated and freed on the stream.

@@ -372,39 +372,96 @@ TEST_CASE("magnitudes from the least to the largest, given and kept scales") {
   }
 }
 
-TEST_CASE("two copies of one array") {
-  const std::int64_t rows = 192, n = 320;
-  const auto x = make_data(ScalarType::bfloat16, rows * n, Fill::normal, 1);
-  const DeviceBuffer device_x(x.size());
+namespace {
+
+/// Empty when both copies of x along two axes are what the plain form gives on the CPU; else what differs.
+std::string compare_pair(QuantizeCase c, int axis, int other_axis) {
+  c.options.axis = axis;
+  const Layout layout = layout_of(c);
+  QuantizeCase other = c;
+  other.options.axis = other_axis;
+  other.finds_amax = false;
+  const Layout other_layout = layout_of(other);
+  const auto x = data_of(c, layout.elements);
+  const Result expected[] = {on_cpu(c, layout, x), on_cpu(other, other_layout, x)};
+  const DeviceBuffer device_x(x.size() + 16);
   require_cuda(cudaMemcpy(device_x.as(), x.data(), x.size(), cudaMemcpyHostToDevice));
-  QuantizeOptions options{.rotation = 16};
-  const std::int64_t extents[] = {rows, n};
-  const auto run = [&](int axis) {
-    QuantizeCase c{.extents = {rows, n}, .options = options};
-    c.options.axis = axis;
-    return c;
+  const QuantizedLayout layouts[] = {layout.q, other_layout.q};
+  const DeviceBuffer payloads[] = {DeviceBuffer(layout.q.payload_bytes),
+                                   DeviceBuffer(other_layout.q.payload_bytes)};
+  const DeviceBuffer scales[] = {DeviceBuffer(layout.q.scale_bytes),
+                                 DeviceBuffer(other_layout.q.scale_bytes)};
+  const DeviceBuffer globals[] = {DeviceBuffer(4), DeviceBuffer(4)};
+  const DeviceBuffer amax(4);
+  const auto view = [&](int i) {
+    return BlockScaledView{{payloads[i].as<std::uint8_t>(), layouts[i].payload_bytes},
+                           {scales[i].as<std::uint8_t>(), layouts[i].scale_bytes},
+                           globals[i].as<float>()};
   };
-  const QuantizedLayout layout = quantized_layout(extents, options);
-  const DeviceBuffer buffers[] = {
-      DeviceBuffer(layout.payload_bytes), DeviceBuffer(layout.scale_bytes), DeviceBuffer(4),
-      DeviceBuffer(layout.payload_bytes), DeviceBuffer(layout.scale_bytes), DeviceBuffer(4)};
-  const auto view = [&](int first) {
-    return BlockScaledView{{buffers[first].as<std::uint8_t>(), layout.payload_bytes},
-                           {buffers[first + 1].as<std::uint8_t>(), layout.scale_bytes},
-                           buffers[first + 2].as<float>()};
-  };
-  const ConstTensorDescriptor source{device_x.as(), ScalarType::bfloat16, 2, {rows, n}, {n, 1}};
-  quantize(cudaStream_t{nullptr}, source, view(0), view(3), 0, options);
-  for (const int axis : {1, 0}) {
-    QuantizeCase c = run(axis);
-    c.finds_amax = false;
-    const Layout own = layout_of(c);
-    const Result expected = on_cpu(c, own, x);
-    std::vector<std::uint8_t> payload(layout.payload_bytes), scales(layout.scale_bytes);
-    const int first = axis == 1 ? 0 : 3;
-    require_cuda(cudaMemcpy(payload.data(), buffers[first].as(), payload.size(), cudaMemcpyDeviceToHost));
-    require_cuda(cudaMemcpy(scales.data(), buffers[first + 1].as(), scales.size(), cudaMemcpyDeviceToHost));
-    CHECK(payload == expected.payload);
-    CHECK(scales == expected.scales);
+  for (int i = 0; i < 2; ++i) {
+    require_cuda(cudaMemset(payloads[i].as(), 0xab, layouts[i].payload_bytes));
+    require_cuda(cudaMemset(scales[i].as(), 0xab, layouts[i].scale_bytes));
+    require_cuda(cudaMemset(globals[i].as(), 0, 4));
+  }
+  QuantizeOptions options = c.options;
+  options.amax = amax.as<float>();
+  ConstTensorDescriptor source = layout.x;
+  source.data = device_x.as();
+  quantize(cudaStream_t{nullptr}, source, view(0), view(1), other_axis, options);
+  std::string what;
+  for (int i = 0; i < 2; ++i) {
+    std::vector<std::uint8_t> codes(layouts[i].payload_bytes), bytes(layouts[i].scale_bytes);
+    float global = 0;
+    require_cuda(cudaMemcpy(codes.data(), payloads[i].as(), codes.size(), cudaMemcpyDeviceToHost));
+    require_cuda(cudaMemcpy(bytes.data(), scales[i].as(), bytes.size(), cudaMemcpyDeviceToHost));
+    require_cuda(cudaMemcpy(&global, globals[i].as(), 4, cudaMemcpyDeviceToHost));
+    const std::string name = i == 0 ? "first" : "second";
+    if (codes != expected[i].payload) what += name + ": codes differ; ";
+    if (bytes != expected[i].scales) what += name + ": scales differ; ";
+    if (c.options.format == BlockFormat::nvfp4 && global != expected[i].global_scale)
+      what += name + ": global scales differ; ";
+  }
+  float found = 0;
+  require_cuda(cudaMemcpy(&found, amax.as(), 4, cudaMemcpyDeviceToHost));
+  if (found != expected[0].amax) what += "amax differs; ";
+  return what;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("reduced");
+
+TEST_CASE("reduced set: two copies of one array") {
+  for (const ScalarType type : scalars) {
+    for (const Fill fill : {Fill::normal, Fill::adversarial}) {
+      for (const std::int64_t rotation : {0, 16, 32, 64}) {
+        QuantizeCase c{.type = type, .extents = {192, 320}, .fill = fill};
+        c.options.rotation = rotation;
+        if (rotation == 32) c.options.signs.seed = 5;
+        if (rotation == 16) c.options.scale_layout = ScaleLayout::swizzled;
+        CAPTURE(name_of(type));
+        CAPTURE(rotation);
+        for (const BlockFormat format : {BlockFormat::nvfp4, BlockFormat::mxfp4, BlockFormat::mxfp8_e4m3}) {
+          c.options.format = format;
+          CAPTURE(name_of(format));
+          REQUIRE(compare_pair(c, 1, 0) == "");
+          REQUIRE(compare_pair(c, -2, -1) == "");
+        }
+        c.options.format = BlockFormat::nvfp4;
+        QuantizeCase grouped = c;
+        grouped.extents = {256, 512};
+        REQUIRE(compare_pair(grouped, 1, 0) == "");
+        c.options.scale_rule = ScaleRule::transformer_engine;
+        REQUIRE(compare_pair(c, 1, 0) == "");
+        c.options.global_scale_source = GlobalScaleSource::given;
+        c.options.global_scale = 1e-3f;
+        REQUIRE(compare_pair(c, 1, 0) == "");
+        c.options.scale_rule = ScaleRule::automatic;
+        c.strides = {328, 1};
+        REQUIRE(compare_pair(c, 0, 1) == "");
+      }
+    }
   }
 }
+
+TEST_SUITE_END();
