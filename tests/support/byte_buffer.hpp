@@ -27,7 +27,7 @@ class ByteBuffer {
 
   /// Writes as many bytes as the buffer has.
   void set(const void* source) {
-    std::memcpy(host_.data() + guard, source, size());
+    if (size() > 0) std::memcpy(host_.data() + guard, source, size());  // source may be null then
     upload();
   }
   std::vector<std::uint8_t> get() {
