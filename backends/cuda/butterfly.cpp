@@ -9,6 +9,7 @@
 #include "aligned_rows.hpp"
 #include "api.hpp"
 #include "papillon/core/errors.hpp"
+#include "power_of_two.hpp"
 #include "stream_workspace.hpp"
 #include "visit_product.hpp"
 
@@ -24,13 +25,6 @@ constexpr std::int64_t block_bytes = 227 << 10;
 /// Of a tile of several lines, so that several blocks share a multiprocessor.
 constexpr std::int64_t wanted_bytes = 64 << 10;
 constexpr int most_lines = 256;
-
-/// The number of 2^bit, or -1.
-int bit_of(std::int64_t value) {
-  for (int bit = 0; bit < 63; ++bit)
-    if (value == std::int64_t{1} << bit) return bit;
-  return -1;
-}
 
 struct Stage {
   ButterflyTile tile;

@@ -2,7 +2,6 @@
 #include "quantize.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -12,9 +11,10 @@
 #include "api.hpp"
 #include "kernels/quantize/float_scales.hpp"
 #include "kernels/quantize/stage.hpp"
-#include "papillon/core/errors.hpp"
 #include "papillon/core/quantize_steps.hpp"
+#include "power_of_two.hpp"
 #include "stream_workspace.hpp"
+#include "visit_row_scalar.hpp"
 
 namespace papillon::cuda {
 
@@ -25,12 +25,6 @@ namespace {
 
 /// Rows in the workspace that stay in the L2 cache.
 constexpr std::int64_t staged_bytes = std::int64_t{24} << 20;
-
-/// The exponent of a power of two, or -1.
-int bit_of(std::int64_t value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  return std::has_single_bit(bits) ? std::countr_zero(bits) : -1;
-}
 
 /// Contiguous rows that kernels read.
 struct DenseRows {
@@ -88,19 +82,6 @@ std::int64_t staged_row_bytes(const QuantizeProblem& problem) {
 std::int64_t staged_rows(const QuantizeProblem& problem) {
   const std::int64_t rows = std::max<std::int64_t>(staged_bytes / staged_row_bytes(problem), 1);
   return std::min(rows >= 128 ? rows / 128 * 128 : rows, problem.q.layout.rows);
-}
-
-/// run(std::type_identity<S>) for the scalars that the row kernels take.
-template <class Run>
-cudaError_t visit_row_scalar(ScalarType scalar, const Run& run) {
-  switch (scalar) {
-    case ScalarType::float16:
-      return run(std::type_identity<half>{});
-    case ScalarType::bfloat16:
-      return run(std::type_identity<bfloat16>{});
-    default:
-      return run(std::type_identity<float>{});
-  }
 }
 
 void check_outputs(const QuantizeProblem& problem, const Device& device) {

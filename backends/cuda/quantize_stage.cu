@@ -6,21 +6,10 @@
 #include "kernels/quantize/stage.cuh"
 #include "launch_kernel.cuh"
 #include "quantize.hpp"
+#include "visit_row_scalar.hpp"
 
 namespace papillon::cuda {
 namespace {
-
-template <class Launch>
-cudaError_t visit_scalar(ScalarType scalar, const Launch& launch) {
-  switch (scalar) {
-    case ScalarType::float16:
-      return launch(std::type_identity<half>{});
-    case ScalarType::bfloat16:
-      return launch(std::type_identity<bfloat16>{});
-    default:
-      return launch(std::type_identity<float>{});
-  }
-}
 
 template <class S, class C>
 cudaError_t launch_stage(cudaStream_t stream, const RowStaging& staging) {
@@ -35,7 +24,7 @@ cudaError_t launch_stage(cudaStream_t stream, const RowStaging& staging) {
 
 cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, ScalarType scalar,
                               bool widened) {
-  return visit_scalar(scalar, [&]<class S>(std::type_identity<S>) {
+  return visit_row_scalar(scalar, [&]<class S>(std::type_identity<S>) {
     if (widened && !std::is_same_v<S, float>) return launch_stage<S, float>(stream, staging);
     // Bits are copied as they are.
     if constexpr (sizeof(S) == 2) {
@@ -48,7 +37,7 @@ cudaError_t launch_stage_rows(cudaStream_t stream, const RowStaging& staging, Sc
 
 cudaError_t launch_float_scales(cudaStream_t stream, const Device& device, const FloatScaleRows& problem,
                                 ScalarType scalar) {
-  return visit_scalar(scalar, [&]<class S>(std::type_identity<S>) {
+  return visit_row_scalar(scalar, [&]<class S>(std::type_identity<S>) {
     const auto run = [&]<int Threads>(std::integral_constant<int, Threads>) {
       constexpr int together = 256 / Threads;
       const std::int64_t wanted = (problem.rows * problem.layout.blocks + together - 1) / together;

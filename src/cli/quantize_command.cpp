@@ -140,8 +140,9 @@ std::map<std::string, QuantizedTensor> quantized_before(const TensorFile& input)
 }
 
 /// The tensors to quantise: that of an .npy file, or the matrices of a checkpoint that the patterns let
-/// through, but those that quantised ones consist of.
-std::vector<const StoredTensor*> chosen_tensors(const TensorFile& input, const Arguments& arguments) {
+/// through, but those that the quantised ones `described` consist of.
+std::vector<const StoredTensor*> chosen_tensors(const TensorFile& input, const Arguments& arguments,
+                                                const std::map<std::string, QuantizedTensor>& described) {
   std::vector<const StoredTensor*> chosen;
   if (input.is_npy) {
     if (!arguments.include.empty() || !arguments.exclude.empty())
@@ -150,7 +151,7 @@ std::vector<const StoredTensor*> chosen_tensors(const TensorFile& input, const A
     return chosen;
   }
   std::set<std::string> parts;
-  for (const auto& [name, quantized] : quantized_before(input))
+  for (const auto& [name, quantized] : described)
     for (const SafetensorsTensor& part : quantized.stored()) parts.insert(part.name);
   for (const StoredTensor& tensor : input.tensors) {
     if (parts.contains(tensor.name)) continue;
@@ -181,7 +182,7 @@ void quantize_file(const Arguments& arguments, const TensorFile& input) {
   // What is there already stays, in a checkpoint that is quantised in several steps.
   std::map<std::string, QuantizedTensor> described = quantized_before(input);
   std::map<std::string, QuantizedTensor> made;
-  for (const StoredTensor* x : chosen_tensors(input, arguments))
+  for (const StoredTensor* x : chosen_tensors(input, arguments, described))
     made.emplace(x->name, describe_quantized(input, *x, options));
 
   std::vector<SafetensorsTensor> stored;
@@ -235,7 +236,7 @@ void study_file(const Arguments& arguments, const TensorFile& input) {
   settings.chart = arguments.chart;
   settings.force = arguments.force;
   settings.threads = arguments.threads;
-  run_study(input, chosen_tensors(input, arguments), settings);
+  run_study(input, chosen_tensors(input, arguments, quantized_before(input)), settings);
 }
 
 void run(const Arguments& arguments) {
