@@ -6,6 +6,7 @@
 #include <string>
 
 #include "papillon/core/butterfly_problem.hpp"
+#include "papillon/core/gemm_problem.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
@@ -50,6 +51,16 @@ void quantize(cudaStream_t stream, const detail::QuantizePair& pair);
 std::size_t workspace_bytes(const detail::QuantizeProblem& problem);
 void dequantize(cudaStream_t stream, const detail::DequantizeProblem& problem);
 std::size_t workspace_bytes(const detail::DequantizeProblem& problem);
+
+/// As above for the product of two matrices; and how it is carried out, in lines. The latter needs no GPU.
+void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
+std::size_t workspace_bytes(const detail::GemmProblem& problem);
+std::string describe(const detail::GemmProblem& problem);
+
+/// As above for the product of two matrices; and how it is carried out, in lines. The latter needs no GPU.
+void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
+std::size_t workspace_bytes(const detail::GemmProblem& problem);
+std::string describe(const detail::GemmProblem& problem);
 
 /// What `hadamard` moves through memory for the problem. Needs no GPU.
 detail::Traffic traffic(const detail::HadamardProblem& problem);

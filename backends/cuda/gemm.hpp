@@ -11,9 +11,10 @@
 
 namespace papillon::cuda {
 
-/// A batch of matrix products ready for a kernel: C[i] = alpha · A[i] B[i] + beta · C[i] for i < batch, with A of
-/// m × k, B of k × n and C of m × n elements. All extents are at least 1, and alpha is not 0. C is row-major (a
-/// column-major one is the row-major transpose: its operands have changed places). C is not read where beta is 0.
+/// A batch of matrix products ready for a kernel: C[i] = alpha · A[i] B[i] + beta · C[i] for i < batch, with
+/// A of m × k, B of k × n and C of m × n elements. All extents are at least 1, and alpha is not 0. C is
+/// row-major (a column-major one is the row-major transpose: its operands have changed places). C is not read
+/// where beta is 0.
 struct GemmProduct {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -35,7 +36,8 @@ struct GemmProduct {
 };
 
 /// Whether rows of A, B and C start at multiples of 16 bytes, as the tuned kernels ask.
-constexpr bool aligned_rows_for_gemm(const GemmProduct& product, std::size_t in_bytes, std::size_t out_bytes) {
+constexpr bool aligned_rows_for_gemm(const GemmProduct& product, std::size_t in_bytes,
+                                     std::size_t out_bytes) {
   const auto whole = [](std::int64_t elements, std::size_t bytes) {
     return elements * static_cast<std::int64_t>(bytes) % 16 == 0;
   };
@@ -47,8 +49,8 @@ constexpr bool aligned_rows_for_gemm(const GemmProduct& product, std::size_t in_
          whole(product.c_batch, out_bytes);
 }
 
-// Launch the tuned kernel of a product with aligned rows; with `use` they launch nothing and say what it would
-// take. They allocate nothing, may be captured in a graph, and give the same bits in every run.
+// Launch the tuned kernel of a product with aligned rows; with `use` they launch nothing and say what it
+// would take. They allocate nothing, may be captured in a graph, and give the same bits in every run.
 cudaError_t launch_gemm_float(cudaStream_t stream, const Device& device, const GemmProduct& product,
                               KernelUse* use);
 cudaError_t launch_gemm_double(cudaStream_t stream, const Device& device, const GemmProduct& product,

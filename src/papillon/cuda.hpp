@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +11,12 @@
 
 #include "papillon/butterfly_options.hpp"
 #include "papillon/core/butterfly_problem.hpp"
+#include "papillon/core/gemm_problem.hpp"
 #include "papillon/core/hadamard_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/quantize_problem.hpp"
 #include "papillon/core/tensor.hpp"
+#include "papillon/gemm_options.hpp"
 #include "papillon/hadamard_options.hpp"
 #include "papillon/kronecker_options.hpp"
 #include "papillon/quantize_options.hpp"
@@ -36,6 +39,12 @@ void quantize(cudaStream_t stream, const detail::QuantizePair& pair);
 std::size_t workspace_bytes(const detail::QuantizeProblem& problem);
 void dequantize(cudaStream_t stream, const detail::DequantizeProblem& problem);
 std::size_t workspace_bytes(const detail::DequantizeProblem& problem);
+void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
+std::size_t workspace_bytes(const detail::GemmProblem& problem);
+std::string describe(const detail::GemmProblem& problem);
+void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
+std::size_t workspace_bytes(const detail::GemmProblem& problem);
+std::string describe(const detail::GemmProblem& problem);
 std::string why_unavailable();
 }  // namespace cuda
 
@@ -217,6 +226,46 @@ inline std::size_t dequantize_workspace_bytes(cudaStream_t, const ConstBlockScal
                                               const TensorDescriptor& y,
                                               const QuantizeOptions& options = {}) {
   return cuda::workspace_bytes(detail::make_dequantize_problem(q, y, options, false));
+}
+
+/// The product of two matrices in device memory, C = alpha · op(A) op(B) + beta · C, enqueued on `stream`,
+/// which belongs to the current device. Contract and errors are those of `papillon::gemm` for Kokkos
+/// execution spaces (see gemm.hpp), which this call does not need; sums run in another order than on the CPU.
+/// Complex scalars are not taken.
+///
+/// Matrices whose rows or columns are contiguous and start at multiples of 16 bytes run in tuned kernels;
+/// others in a general one, which is slower. `automatic` calls cuBLAS where that was measured faster and can
+/// be loaded at run time; `options.base` says otherwise.
+///
+/// Asynchronous; launches only, so that it may be captured in a graph. With `options.workspace` empty and
+/// `gemm_workspace_bytes` above 0 the workspace is allocated and freed on the stream.
+inline void gemm(cudaStream_t stream, std::complex<double> alpha, const ConstTensorDescriptor& a,
+                 const ConstTensorDescriptor& b, std::complex<double> beta, const TensorDescriptor& c,
+                 const GemmOptions& options = {}) {
+  cuda::gemm(stream, detail::make_gemm_problem(alpha, a, b, beta, c, options));
+}
+template <DeviceTensor A, DeviceTensor B, DeviceTensor C>
+void gemm(cudaStream_t stream, std::complex<double> alpha, const A& a, const B& b, std::complex<double> beta,
+          const C& c, const GemmOptions& options = {}) {
+  static_assert(!std::is_const_v<typename C::element_type>, "papillon::gemm: C has const elements");
+  gemm(stream, alpha, ConstTensorDescriptor(detail::describe_device_tensor(a)),
+       ConstTensorDescriptor(detail::describe_device_tensor(b)), beta, detail::describe_device_tensor(c),
+       options);
+}
+
+/// Bytes of workspace that the call needs: 0 for classical products. Needs no GPU.
+inline std::size_t gemm_workspace_bytes(cudaStream_t, std::complex<double> alpha,
+                                        const ConstTensorDescriptor& a, const ConstTensorDescriptor& b,
+                                        std::complex<double> beta, const TensorDescriptor& c,
+                                        const GemmOptions& options = {}) {
+  return cuda::workspace_bytes(detail::make_gemm_problem(alpha, a, b, beta, c, options));
+}
+
+/// How the call is carried out, in lines. Needs no GPU.
+inline std::string explain_gemm(cudaStream_t, std::complex<double> alpha, const ConstTensorDescriptor& a,
+                                const ConstTensorDescriptor& b, std::complex<double> beta,
+                                const TensorDescriptor& c, const GemmOptions& options = {}) {
+  return cuda::describe(detail::make_gemm_problem(alpha, a, b, beta, c, options));
 }
 
 }  // namespace papillon

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "papillon/bilinear.hpp"
 #include "papillon/butterfly.hpp"
 #include "papillon/butterfly_factors.hpp"
+#include "papillon/gemm.hpp"
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"
