@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "gemm.hpp"
+#include "papillon/core/gemm_plan.hpp"
+#include "papillon/core/gemm_problem.hpp"
+
+namespace papillon::cuda {
+
+/// Who multiplies matrices.
+enum class GemmKernel {
+  tuned,    ///< launch_gemm_float and its like
+  general,  ///< launch_gemm_general
+  cublas,
+};
+std::string_view name_of(GemmKernel kernel);
+
+/// How a checked problem is carried out.
+struct GemmRoute {
+  detail::GemmTuning tuning;
+  detail::GemmPlan plan;
+  GemmKernel kernel = GemmKernel::tuned;  ///< of the whole, or of the products of blocks
+  bool a_k_fastest = true;                ///< of A in memory, and of its packed sums
+  bool b_k_fastest = false;
+  bool c_row_major = true;
+  std::size_t workspace_bytes = 0;  ///< of the plan, then of cuBLAS
+};
+
+/// Pure but for looking whether cuBLAS is there. Throws std::invalid_argument for what the backend does not
+/// take.
+GemmRoute route_gemm(const detail::GemmProblem& problem);
+
+/// The whole problem as one batch of products; its operands have a contiguous index each.
+GemmProduct whole_product(const detail::GemmProblem& problem, const GemmRoute& route);
+
+/// The product of the route with A, B and C changing places where C is column-major, so that it is row-major.
+GemmProduct turned(const GemmProduct& product);
+
+}  // namespace papillon::cuda
