@@ -11,16 +11,16 @@
 namespace papillon::cuda {
 namespace {
 
-/// Levels whose blocks a thread keeps in registers.
+/// Levels of 2 × 2 blocks that the kernels of level_pairs.cuh take: two in registers, one outside them.
 constexpr int most_pair_levels = 3;
 constexpr int factor_bytes = most_factors_at_a_time * static_cast<int>(sizeof(int));
 
-/// Elements of a thread's word: 16 bytes of the wider type, less where 4^levels of them would not fit
-/// registers.
-template <class Wide>
-constexpr int pair_word(int levels) {
-  const int whole = 16 / static_cast<int>(sizeof(Wide));
-  return levels == most_pair_levels ? std::max(whole / 2, 1) : whole;
+/// Elements of a thread's word: 16 bytes of the type of sums, half of that where a thread has the values of
+/// two levels and their sums of a third.
+template <class C, bool Outer>
+constexpr int pair_word(bool combines) {
+  const int whole = 16 / static_cast<int>(sizeof(C));
+  return Outer && combines ? whole / 2 : whole;
 }
 
 /// Whether words of `V` elements of S are aligned wherever a block has its next V elements.
@@ -40,12 +40,13 @@ PairTables<C, Levels> pair_tables(const LevelTables& tables) {
   return result;
 }
 
-/// run(std::integral_constant<int, levels>) for a number of levels from 1 to most_pair_levels.
+/// run(levels in registers, whether there is one more outside), each an integral_constant, for 1 to
+/// most_pair_levels.
 template <class Run>
 cudaError_t visit_levels(int levels, const Run& run) {
-  if (levels == 1) return run(std::integral_constant<int, 1>{});
-  if (levels == 2) return run(std::integral_constant<int, 2>{});
-  return run(std::integral_constant<int, 3>{});
+  if (levels == 1) return run(std::integral_constant<int, 1>{}, std::false_type{});
+  if (levels == 2) return run(std::integral_constant<int, 2>{}, std::false_type{});
+  return run(std::integral_constant<int, 2>{}, std::true_type{});
 }
 
 std::int64_t positions(const BlockedMatrix& matrix, int v) {
@@ -79,13 +80,14 @@ cudaError_t launch_pack_sums(cudaStream_t stream, const Device&, const BlockedMa
                              const PackedMatrices& packed, const LevelTables& tables) {
   using C = compute_type<S>;
   if (tables.levels <= most_pair_levels && tables.pairs()) {
-    return visit_levels(tables.levels, [&]<int Levels>(std::integral_constant<int, Levels>) {
+    return visit_levels(tables.levels, [&]<int Levels, bool Outer>(std::integral_constant<int, Levels>,
+                                                                   std::bool_constant<Outer>) {
       const auto run = [&]<int V>(std::integral_constant<int, V>) {
-        return launch<&pack_pairs<S, V, Levels>>(stream, divide_up(positions(source, V), pair_threads),
-                                                 pair_threads, 0, source, packed,
-                                                 pair_tables<C, Levels>(tables));
+        const std::int64_t tiles = divide_up(positions(source, V), pair_threads);
+        return launch<&pack_pairs<S, V, Levels, Outer>>(stream, Outer ? 7 * tiles : tiles, pair_threads, 0,
+                                                        source, packed, pair_tables<C, Levels + Outer>(tables));
       };
-      constexpr int word = pair_word<C>(Levels);
+      constexpr int word = pair_word<C, Outer>(false);
       return whole_words<S>(source, word) ? run(std::integral_constant<int, word>{})
                                           : run(std::integral_constant<int, 1>{});
     });
@@ -97,18 +99,19 @@ cudaError_t launch_pack_sums(cudaStream_t stream, const Device&, const BlockedMa
 
 template <class C, class Out>
 cudaError_t launch_combine(cudaStream_t stream, const Device&, const PackedMatrices& products,
-                           const BlockedMatrix& target, const LevelTables& tables, double alpha,
-                           double beta) {
+                           const BlockedMatrix& target, const LevelTables& tables, double alpha, double beta) {
   const C alpha_value = static_cast<C>(alpha);
   const C beta_value = static_cast<C>(beta);
   if (tables.levels <= most_pair_levels && tables.pairs()) {
-    return visit_levels(tables.levels, [&]<int Levels>(std::integral_constant<int, Levels>) {
+    return visit_levels(tables.levels, [&]<int Levels, bool Outer>(std::integral_constant<int, Levels>,
+                                                                   std::bool_constant<Outer>) {
       const auto run = [&]<int V>(std::integral_constant<int, V>) {
-        return launch<&combine_pairs<C, Out, V, Levels>>(
-            stream, divide_up(positions(target, V), pair_threads), pair_threads, 0, products, target,
-            pair_tables<C, Levels>(tables), alpha_value, beta_value);
+        const std::int64_t tiles = divide_up(positions(target, V), pair_threads);
+        return launch<&combine_pairs<C, Out, V, Levels, Outer>>(
+            stream, Outer ? 4 * tiles : tiles, pair_threads, 0, products, target,
+            pair_tables<C, Levels + Outer>(tables), alpha_value, beta_value);
       };
-      constexpr int word = pair_word<C>(Levels);
+      constexpr int word = pair_word<C, Outer>(true);
       return whole_words<Out>(target, word) ? run(std::integral_constant<int, word>{})
                                             : run(std::integral_constant<int, 1>{});
     });

@@ -10,7 +10,9 @@ namespace papillon::cuda {
 
 // Levels of 2 × 2 blocks and seven products: a thread has the same V elements of each of the 4^L blocks in
 // registers, so that memory moves once. Register indices are those of unrolled loops; the products of all
-// levels but the innermost are a loop, which keeps the code small.
+// levels but the innermost are a loop, which keeps the code small. A further, outermost level (`Outer`) is
+// taken by neighbouring blocks of threads, one a product (or a block of the target), which meet in the L2
+// cache: 64 values a thread would leave too few threads to keep memory busy.
 
 /// The tables of the levels, outermost first, as factors.
 template <class C, int Levels>
@@ -28,9 +30,10 @@ struct PairPosition {
   bool inside;
 };
 template <int V>
-__device__ __forceinline__ PairPosition pair_position(std::int64_t rows, std::int64_t columns) {
+__device__ __forceinline__ PairPosition pair_position(std::int64_t tile, std::int64_t rows,
+                                                      std::int64_t columns) {
   const std::int64_t words = (columns + V - 1) / V;
-  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * pair_threads + threadIdx.x;
+  const std::int64_t index = tile * pair_threads + threadIdx.x;
   return {index / words, index % words * V, index < rows * words};
 }
 
@@ -55,14 +58,23 @@ __device__ __forceinline__ bool has_products(std::int64_t prefix, const PackedMa
   return first < packed.first + packed.count && first + power(7, Below) > packed.first;
 }
 
-template <class S, int V, int Levels, int Below>
+/// sums[i] += entry · values[i].
+template <class C, int V, int Count>
+__device__ __forceinline__ void add_scaled(C entry, const C (*values)[V], C (*sums)[V]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+#pragma unroll
+    for (int v = 0; v < V; ++v) sums[i][v] = fused(entry, values[i][v], sums[i][v]);
+}
+
+template <class S, int V, int All, int Below>
 __device__ __forceinline__ void pack_pairs_below(const compute_type<S> (&x)[power(4, Below)][V],
                                                  std::int64_t prefix, const PackedMatrices& packed, S* target,
-                                                 std::int64_t left,
-                                                 const PairTables<compute_type<S>, Levels>& tables) {
+                                                 const PairTables<compute_type<S>, All>& tables) {
   using C = compute_type<S>;
   if constexpr (Below == 0) {
-    store_elements<S, V>(target + (prefix - packed.first) * packed.matrix, 1, left, x[0]);
+    // Whole words: rows of packed matrices are as long.
+    store_word<S, V>(target + (prefix - packed.first) * packed.matrix, x[0]);
   } else {
     constexpr int under = power(4, Below - 1);
 #pragma unroll 1
@@ -72,65 +84,73 @@ __device__ __forceinline__ void pack_pairs_below(const compute_type<S> (&x)[powe
       C sums[under][V] = {};
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
-        const C entry = tables.entries[Levels - Below][p][b];
-        if (entry != C{0}) {
-#pragma unroll
-          for (int i = 0; i < under; ++i)
-#pragma unroll
-            for (int v = 0; v < V; ++v) sums[i][v] = fused(entry, x[b * under + i][v], sums[i][v]);
-        }
+        const C entry = tables.entries[All - Below][p][b];
+        if (entry != C{0}) add_scaled<C, V, under>(entry, &x[b * under], sums);
       }
-      pack_pairs_below<S, V, Levels, Below - 1>(sums, product, packed, target, left, tables);
+      pack_pairs_below<S, V, All, Below - 1>(sums, product, packed, target, tables);
     }
   }
 }
 
 /// See launch_pack_sums.
-template <class S, int V, int Levels>
+template <class S, int V, int Levels, bool Outer>
 __global__ void __launch_bounds__(pair_threads)
     pack_pairs(const __grid_constant__ BlockedMatrix source, const __grid_constant__ PackedMatrices packed,
-               const __grid_constant__ PairTables<compute_type<S>, Levels> tables) {
-  const PairPosition at = pair_position<V>(source.block_slow, source.block_fast);
-  if (!at.inside) return;
-  compute_type<S> x[power(4, Levels)][V];
+               const __grid_constant__ PairTables<compute_type<S>, Levels + Outer> tables) {
+  using C = compute_type<S>;
+  constexpr int all = Levels + Outer;
+  constexpr int blocks = power(4, Levels);
+  const std::int64_t product = Outer ? blockIdx.x % 7 : 0;
+  const PairPosition at =
+      pair_position<V>(Outer ? blockIdx.x / 7 : blockIdx.x, source.block_slow, source.block_fast);
+  if (!at.inside || !has_products<Levels>(product, packed)) return;
+  C x[blocks][V] = {};
 #pragma unroll
-  for (int b = 0; b < power(4, Levels); ++b) {
-    const std::int64_t slow = slow_block<Levels>(b) * source.block_slow + at.row;
-    const std::int64_t fast = fast_block<Levels>(b) * source.block_fast + at.column;
-    // Neither the next block of the row nor what lies behind the last one.
-    std::int64_t left = min(source.block_fast - at.column, source.fast - fast);
-    if (slow >= source.slow) left = 0;
-    load_elements<S, V>(
-        static_cast<const S*>(source.data) + slow * source.slow_stride + fast * source.fast_stride,
-        source.fast_stride, left, x[b]);
+  for (int outer = 0; outer < (Outer ? 4 : 1); ++outer) {
+    const C entry = Outer ? tables.entries[0][product][outer] : C{1};
+    if (entry == C{0}) continue;
+#pragma unroll
+    for (int b = 0; b < blocks; ++b) {
+      const std::int64_t slow = slow_block<all>(outer * blocks + b) * source.block_slow + at.row;
+      const std::int64_t fast = fast_block<all>(outer * blocks + b) * source.block_fast + at.column;
+      // Neither the next block of the row nor what lies behind the last one.
+      std::int64_t left = min(source.block_fast - at.column, source.fast - fast);
+      if (slow >= source.slow) left = 0;
+      const S* place =
+          static_cast<const S*>(source.data) + slow * source.slow_stride + fast * source.fast_stride;
+      if constexpr (Outer) {
+        C values[V];
+        load_elements<S, V>(place, source.fast_stride, left, values);
+#pragma unroll
+        for (int v = 0; v < V; ++v) x[b][v] = fused(entry, values[v], x[b][v]);
+      } else {
+        load_elements<S, V>(place, source.fast_stride, left, x[b]);
+      }
+    }
   }
   S* target = static_cast<S*>(packed.data) + at.row * packed.stride + at.column;
-  pack_pairs_below<S, V, Levels, Levels>(x, 0, packed, target, packed.stride - at.column, tables);
+  pack_pairs_below<S, V, all, Levels>(x, product, packed, target, tables);
 }
 
-template <class C, int V, int Levels, int Below>
+template <class C, int V, int All, int Below>
 __device__ __forceinline__ void combine_pairs_below(C (&z)[power(4, Below)][V], std::int64_t prefix,
                                                     const PackedMatrices& products, const C* source,
-                                                    const PairTables<C, Levels>& tables) {
+                                                    const PairTables<C, All>& tables) {
   constexpr int under = power(4, Below - 1);
   if constexpr (Below == 1) {
     C m[7][V];
 #pragma unroll
     for (int p = 0; p < 7; ++p) {
       const std::int64_t product = prefix * 7 + p - products.first;
-      const std::int64_t left = product >= 0 && product < products.count ? V : 0;
-      load_elements<C, V>(source + product * products.matrix, 1, left, m[p]);
+      if (product >= 0 && product < products.count) load_word<C, V>(source + product * products.matrix, m[p]);
     }
 #pragma unroll
     for (int p = 0; p < 7; ++p) {
       if (!has_products<0>(prefix * 7 + p, products)) continue;
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
-        const C entry = tables.entries[Levels - 1][p][b];
-        if (entry != C{0}) {
-#pragma unroll
-          for (int v = 0; v < V; ++v) z[b][v] = fused(entry, m[p][v], z[b][v]);
-        }
+        const C entry = tables.entries[All - 1][p][b];
+        if (entry != C{0}) add_scaled<C, V, 1>(entry, &m[p], &z[b]);
       }
     }
   } else {
@@ -139,37 +159,49 @@ __device__ __forceinline__ void combine_pairs_below(C (&z)[power(4, Below)][V], 
       const std::int64_t product = prefix * 7 + p;
       if (!has_products<Below - 1>(product, products)) continue;
       C sums[under][V] = {};
-      combine_pairs_below<C, V, Levels, Below - 1>(sums, product, products, source, tables);
+      combine_pairs_below<C, V, All, Below - 1>(sums, product, products, source, tables);
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
-        const C entry = tables.entries[Levels - Below][p][b];
-        if (entry != C{0}) {
-#pragma unroll
-          for (int i = 0; i < under; ++i)
-#pragma unroll
-            for (int v = 0; v < V; ++v) z[b * under + i][v] = fused(entry, sums[i][v], z[b * under + i][v]);
-        }
+        const C entry = tables.entries[All - Below][p][b];
+        if (entry != C{0}) add_scaled<C, V, under>(entry, sums, &z[b * under]);
       }
     }
   }
 }
 
 /// See launch_combine.
-template <class C, class Out, int V, int Levels>
+template <class C, class Out, int V, int Levels, bool Outer>
 __global__ void __launch_bounds__(pair_threads)
     combine_pairs(const __grid_constant__ PackedMatrices products,
                   const __grid_constant__ BlockedMatrix target,
-                  const __grid_constant__ PairTables<C, Levels> tables, C alpha, C beta) {
-  const PairPosition at = pair_position<V>(target.block_slow, target.block_fast);
+                  const __grid_constant__ PairTables<C, Levels + Outer> tables, C alpha, C beta) {
+  constexpr int all = Levels + Outer;
+  constexpr int blocks = power(4, Levels);
+  const int outer = Outer ? static_cast<int>(blockIdx.x % 4) : 0;
+  const PairPosition at =
+      pair_position<V>(Outer ? blockIdx.x / 4 : blockIdx.x, target.block_slow, target.block_fast);
   if (!at.inside) return;
-  C z[power(4, Levels)][V] = {};
-  combine_pairs_below<C, V, Levels, Levels>(
-      z, 0, products, static_cast<const C*>(products.data) + at.row * products.stride + at.column, tables);
+  const C* source = static_cast<const C*>(products.data) + at.row * products.stride + at.column;
+  C z[blocks][V] = {};
+  if constexpr (Outer) {
+#pragma unroll 1
+    for (int p = 0; p < 7; ++p) {
+      const C entry = tables.entries[0][p][outer];
+      if (entry == C{0} || !has_products<Levels>(p, products)) continue;
+      C sums[blocks][V] = {};
+      combine_pairs_below<C, V, all, Levels>(sums, p, products, source, tables);
+      add_scaled<C, V, blocks>(entry, sums, z);
+    }
+  } else {
+    combine_pairs_below<C, V, all, Levels>(z, 0, products, source, tables);
+  }
+  const int outer_slow = (outer >> 1) << Levels;
+  const int outer_fast = (outer & 1) << Levels;
 #pragma unroll
-  for (int b = 0; b < power(4, Levels); ++b) {
-    const std::int64_t slow = slow_block<Levels>(b) * target.block_slow + at.row;
-    const std::int64_t fast = fast_block<Levels>(b) * target.block_fast + at.column;
-    std::int64_t left = min(target.block_fast - at.column, target.fast - fast);
+  for (int b = 0; b < blocks; ++b) {
+    const std::int64_t slow = (outer_slow + slow_block<Levels>(b)) * target.block_slow + at.row;
+    const std::int64_t fast = (outer_fast + fast_block<Levels>(b)) * target.block_fast + at.column;
+    const std::int64_t left = min(target.block_fast - at.column, target.fast - fast);
     if (slow >= target.slow || left <= 0) continue;
     Out* out = static_cast<Out*>(target.data) + slow * target.slow_stride + fast * target.fast_stride;
     finish_elements<C, Out, V>(out, target.fast_stride, left, z[b], alpha, beta);

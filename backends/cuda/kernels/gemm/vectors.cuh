@@ -7,20 +7,54 @@
 
 namespace papillon::cuda {
 
-/// V neighbouring elements, read and written as one word.
+/// What V elements of S fill: a type that is read and written by one instruction.
+template <int Bytes>
+struct WordOfBytes;
+template <>
+struct WordOfBytes<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct WordOfBytes<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct WordOfBytes<8> {
+  using type = uint2;
+};
+template <>
+struct WordOfBytes<16> {
+  using type = uint4;
+};
 template <class S, int V>
-struct alignas(sizeof(S) * V) Elements {
+using Word = typename WordOfBytes<static_cast<int>(sizeof(S)) * V>::type;
+
+template <class S, int V>
+struct Elements {
   S values[V];
 };
+
+template <class S, int V>
+__device__ __forceinline__ void load_word(const S* source, compute_type<S> (&values)[V]) {
+  const auto elements = __builtin_bit_cast(Elements<S, V>, *reinterpret_cast<const Word<S, V>*>(source));
+#pragma unroll
+  for (int i = 0; i < V; ++i) values[i] = load_converted<S>(elements.values[i]);
+}
+
+template <class S, int V>
+__device__ __forceinline__ void store_word(S* target, const compute_type<S> (&values)[V]) {
+  Elements<S, V> elements;
+#pragma unroll
+  for (int i = 0; i < V; ++i) elements.values[i] = rounded<S>(values[i]);
+  *reinterpret_cast<Word<S, V>*>(target) = __builtin_bit_cast(Word<S, V>, elements);
+}
 
 /// V elements of a row of `left` elements from here on; those it lacks are 0.
 template <class S, int V>
 __device__ __forceinline__ void load_elements(const S* source, std::int64_t stride, std::int64_t left,
                                               compute_type<S> (&values)[V]) {
   if (left >= V && (V == 1 || stride == 1)) {
-    const auto word = *reinterpret_cast<const Elements<S, V>*>(source);
-#pragma unroll
-    for (int i = 0; i < V; ++i) values[i] = load_converted<S>(word.values[i]);
+    load_word<S, V>(source, values);
     return;
   }
 #pragma unroll
@@ -33,10 +67,7 @@ template <class S, int V>
 __device__ __forceinline__ void store_elements(S* target, std::int64_t stride, std::int64_t left,
                                                const compute_type<S> (&values)[V]) {
   if (left >= V && (V == 1 || stride == 1)) {
-    Elements<S, V> word;
-#pragma unroll
-    for (int i = 0; i < V; ++i) word.values[i] = rounded<S>(values[i]);
-    *reinterpret_cast<Elements<S, V>*>(target) = word;
+    store_word<S, V>(target, values);
     return;
   }
 #pragma unroll
