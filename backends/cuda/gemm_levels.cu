@@ -11,17 +11,9 @@
 namespace papillon::cuda {
 namespace {
 
-/// Levels of 2 × 2 blocks that the kernels of level_pairs.cuh take: two in registers, one outside them.
+/// Levels of 2 × 2 blocks that the kernels of level_pairs.cuh take.
 constexpr int most_pair_levels = 3;
 constexpr int factor_bytes = most_factors_at_a_time * static_cast<int>(sizeof(int));
-
-/// Elements of a thread's word: 16 bytes of the type of sums, half of that where a thread has the values of
-/// two levels and their sums of a third.
-template <class C, bool Outer>
-constexpr int pair_word(bool combines) {
-  const int whole = 16 / static_cast<int>(sizeof(C));
-  return Outer && combines ? whole / 2 : whole;
-}
 
 /// Whether words of `V` elements of S are aligned wherever a block has its next V elements.
 template <class S>
@@ -40,13 +32,12 @@ PairTables<C, Levels> pair_tables(const LevelTables& tables) {
   return result;
 }
 
-/// run(levels in registers, whether there is one more outside), each an integral_constant, for 1 to
-/// most_pair_levels.
+/// run(std::integral_constant<int, levels>) for 1 to most_pair_levels.
 template <class Run>
 cudaError_t visit_levels(int levels, const Run& run) {
-  if (levels == 1) return run(std::integral_constant<int, 1>{}, std::false_type{});
-  if (levels == 2) return run(std::integral_constant<int, 2>{}, std::false_type{});
-  return run(std::integral_constant<int, 2>{}, std::true_type{});
+  if (levels == 1) return run(std::integral_constant<int, 1>{});
+  if (levels == 2) return run(std::integral_constant<int, 2>{});
+  return run(std::integral_constant<int, 3>{});
 }
 
 std::int64_t positions(const BlockedMatrix& matrix, int v) {
@@ -80,14 +71,15 @@ cudaError_t launch_pack_sums(cudaStream_t stream, const Device&, const BlockedMa
                              const PackedMatrices& packed, const LevelTables& tables) {
   using C = compute_type<S>;
   if (tables.levels <= most_pair_levels && tables.pairs()) {
-    return visit_levels(tables.levels, [&]<int Levels, bool Outer>(std::integral_constant<int, Levels>,
-                                                                   std::bool_constant<Outer>) {
+    return visit_levels(tables.levels, [&]<int Levels>(std::integral_constant<int, Levels>) {
+      constexpr bool outer = Levels == 3;
       const auto run = [&]<int V>(std::integral_constant<int, V>) {
         const std::int64_t tiles = divide_up(positions(source, V), pair_threads);
-        return launch<&pack_pairs<S, V, Levels, Outer>>(stream, Outer ? 7 * tiles : tiles, pair_threads, 0,
-                                                        source, packed, pair_tables<C, Levels + Outer>(tables));
+        return launch<&pack_pairs<S, V, Levels - outer, outer>>(stream, outer ? 7 * tiles : tiles,
+                                                                pair_threads, 0, source, packed,
+                                                                pair_tables<C, Levels>(tables));
       };
-      constexpr int word = pair_word<C, Outer>(false);
+      constexpr int word = 16 / sizeof(C);
       return whole_words<S>(source, word) ? run(std::integral_constant<int, word>{})
                                           : run(std::integral_constant<int, 1>{});
     });
@@ -99,21 +91,29 @@ cudaError_t launch_pack_sums(cudaStream_t stream, const Device&, const BlockedMa
 
 template <class C, class Out>
 cudaError_t launch_combine(cudaStream_t stream, const Device&, const PackedMatrices& products,
-                           const BlockedMatrix& target, const LevelTables& tables, double alpha, double beta) {
+                           const BlockedMatrix& target, const LevelTables& tables, double alpha,
+                           double beta) {
   const C alpha_value = static_cast<C>(alpha);
   const C beta_value = static_cast<C>(beta);
   if (tables.levels <= most_pair_levels && tables.pairs()) {
-    return visit_levels(tables.levels, [&]<int Levels, bool Outer>(std::integral_constant<int, Levels>,
-                                                                   std::bool_constant<Outer>) {
-      const auto run = [&]<int V>(std::integral_constant<int, V>) {
-        const std::int64_t tiles = divide_up(positions(target, V), pair_threads);
-        return launch<&combine_pairs<C, Out, V, Levels, Outer>>(
-            stream, Outer ? 4 * tiles : tiles, pair_threads, 0, products, target,
-            pair_tables<C, Levels + Outer>(tables), alpha_value, beta_value);
-      };
-      constexpr int word = pair_word<C, Outer>(true);
-      return whole_words<Out>(target, word) ? run(std::integral_constant<int, word>{})
-                                            : run(std::integral_constant<int, 1>{});
+    const auto tiles = [&](int v) { return divide_up(positions(target, v), pair_threads); };
+    const auto run = [&]<int V, int Levels>(std::integral_constant<int, V>,
+                                            std::integral_constant<int, Levels>) {
+      const PairTables<C, Levels> factors = pair_tables<C, Levels>(tables);
+      if constexpr (Levels == 3) {
+        constexpr int bytes = combine_depth * 7 * pair_threads * V * static_cast<int>(sizeof(C));
+        return launch<&combine_three<C, Out, V>>(stream, tiles(V), pair_threads, bytes, products, target,
+                                                 factors, alpha_value, beta_value);
+      } else {
+        return launch<&combine_pairs<C, Out, V, Levels>>(stream, tiles(V), pair_threads, 0, products, target,
+                                                         factors, alpha_value, beta_value);
+      }
+    };
+    return visit_levels(tables.levels, [&]<int Levels>(std::integral_constant<int, Levels> levels) {
+      // Half a word where a thread has 64 blocks.
+      constexpr int word = (Levels == 3 ? 8 : 16) / static_cast<int>(sizeof(C));
+      return whole_words<Out>(target, word) ? run(std::integral_constant<int, word>{}, levels)
+                                            : run(std::integral_constant<int, 1>{}, levels);
     });
   }
   constexpr int word = 16 / sizeof(C);

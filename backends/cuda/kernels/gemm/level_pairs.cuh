@@ -5,6 +5,7 @@
 
 #include "gemm_levels.hpp"
 #include "kernels/gemm/vectors.cuh"
+#include "kernels/ptx/sm_80_async_copy.cuh"
 
 namespace papillon::cuda {
 
@@ -132,6 +133,21 @@ __global__ void __launch_bounds__(pair_threads)
   pack_pairs_below<S, V, all, Levels>(x, product, packed, target, tables);
 }
 
+/// The blocks of the target at a thread's position: alpha · z + beta · target.
+template <class C, class Out, int V, int Levels>
+__device__ __forceinline__ void finish_blocks(const C (&z)[power(4, Levels)][V], const PairPosition& at,
+                                              const BlockedMatrix& target, C alpha, C beta) {
+#pragma unroll
+  for (int b = 0; b < power(4, Levels); ++b) {
+    const std::int64_t slow = slow_block<Levels>(b) * target.block_slow + at.row;
+    const std::int64_t fast = fast_block<Levels>(b) * target.block_fast + at.column;
+    const std::int64_t left = min(target.block_fast - at.column, target.fast - fast);
+    if (slow >= target.slow || left <= 0) continue;
+    Out* out = static_cast<Out*>(target.data) + slow * target.slow_stride + fast * target.fast_stride;
+    finish_elements<C, Out, V>(out, target.fast_stride, left, z[b], alpha, beta);
+  }
+}
+
 template <class C, int V, int All, int Below>
 __device__ __forceinline__ void combine_pairs_below(C (&z)[power(4, Below)][V], std::int64_t prefix,
                                                     const PackedMatrices& products, const C* source,
@@ -169,43 +185,85 @@ __device__ __forceinline__ void combine_pairs_below(C (&z)[power(4, Below)][V], 
   }
 }
 
-/// See launch_combine.
-template <class C, class Out, int V, int Levels, bool Outer>
+/// See launch_combine; two levels at most.
+template <class C, class Out, int V, int Levels>
 __global__ void __launch_bounds__(pair_threads)
     combine_pairs(const __grid_constant__ PackedMatrices products,
                   const __grid_constant__ BlockedMatrix target,
-                  const __grid_constant__ PairTables<C, Levels + Outer> tables, C alpha, C beta) {
-  constexpr int all = Levels + Outer;
-  constexpr int blocks = power(4, Levels);
-  const int outer = Outer ? static_cast<int>(blockIdx.x % 4) : 0;
-  const PairPosition at =
-      pair_position<V>(Outer ? blockIdx.x / 4 : blockIdx.x, target.block_slow, target.block_fast);
+                  const __grid_constant__ PairTables<C, Levels> tables, C alpha, C beta) {
+  const PairPosition at = pair_position<V>(blockIdx.x, target.block_slow, target.block_fast);
   if (!at.inside) return;
   const C* source = static_cast<const C*>(products.data) + at.row * products.stride + at.column;
-  C z[blocks][V] = {};
-  if constexpr (Outer) {
-#pragma unroll 1
-    for (int p = 0; p < 7; ++p) {
-      const C entry = tables.entries[0][p][outer];
-      if (entry == C{0} || !has_products<Levels>(p, products)) continue;
-      C sums[blocks][V] = {};
-      combine_pairs_below<C, V, all, Levels>(sums, p, products, source, tables);
-      add_scaled<C, V, blocks>(entry, sums, z);
-    }
-  } else {
-    combine_pairs_below<C, V, all, Levels>(z, 0, products, source, tables);
-  }
-  const int outer_slow = (outer >> 1) << Levels;
-  const int outer_fast = (outer & 1) << Levels;
+  C z[power(4, Levels)][V] = {};
+  combine_pairs_below<C, V, Levels, Levels>(z, 0, products, source, tables);
+  finish_blocks<C, Out, V, Levels>(z, at, target, alpha, beta);
+}
+
+/// Groups of seven products that are on their way to a thread.
+inline constexpr int combine_depth = 4;
+
+/// See launch_combine; three levels. The sums of 64 blocks leave few registers and few threads: what is to be
+/// added waits in shared memory, where each thread has places of its own, so that no barrier is needed.
+template <class C, class Out, int V>
+__global__ void __launch_bounds__(pair_threads)
+    combine_three(const __grid_constant__ PackedMatrices products,
+                  const __grid_constant__ BlockedMatrix target,
+                  const __grid_constant__ PairTables<C, 3> tables, C alpha, C beta) {
+  using Place = Word<C, V>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  Place* places = reinterpret_cast<Place*>(memory) + threadIdx.x;  // [group % depth][product][thread]
+  const PairPosition at = pair_position<V>(blockIdx.x, target.block_slow, target.block_fast);
+  if (!at.inside) return;
+  const C* source = static_cast<const C*>(products.data) + at.row * products.stride + at.column;
+  const auto fetch = [&](int group, int slot) {
 #pragma unroll
-  for (int b = 0; b < blocks; ++b) {
-    const std::int64_t slow = (outer_slow + slow_block<Levels>(b)) * target.block_slow + at.row;
-    const std::int64_t fast = (outer_fast + fast_block<Levels>(b)) * target.block_fast + at.column;
-    const std::int64_t left = min(target.block_fast - at.column, target.fast - fast);
-    if (slow >= target.slow || left <= 0) continue;
-    Out* out = static_cast<Out*>(target.data) + slow * target.slow_stride + fast * target.fast_stride;
-    finish_elements<C, Out, V>(out, target.fast_stride, left, z[b], alpha, beta);
+    for (int p = 0; p < 7; ++p) {
+      const std::int64_t product = group * 7 + p - products.first;
+      if (group < 49 && product >= 0 && product < products.count) {
+        ptx::async_copy_few<sizeof(Place)>(ptx::shared_address(places + (slot * 7 + p) * pair_threads),
+                                           source + product * products.matrix);
+      }
+    }
+    ptx::async_copy_commit();
+  };
+#pragma unroll 1
+  for (int group = 0; group < combine_depth; ++group) fetch(group, group);
+
+  C z[64][V] = {};
+  int group = 0;
+#pragma unroll 1
+  for (int first = 0; first < 7; ++first) {
+    C y[16][V] = {};
+#pragma unroll 1
+    for (int second = 0; second < 7; ++second, ++group) {
+      const int slot = group % combine_depth;
+      ptx::async_copy_wait<combine_depth - 1>();
+      C x[4][V] = {};
+#pragma unroll
+      for (int p = 0; p < 7; ++p) {
+        if (!has_products<0>(group * 7 + p, products)) continue;
+        C m[1][V];
+        load_word<C, V>(reinterpret_cast<const C*>(places + (slot * 7 + p) * pair_threads), m[0]);
+#pragma unroll
+        for (int b = 0; b < 4; ++b) {
+          const C entry = tables.entries[2][p][b];
+          if (entry != C{0}) add_scaled<C, V, 1>(entry, m, &x[b]);
+        }
+      }
+      fetch(group + combine_depth, slot);
+#pragma unroll
+      for (int b = 0; b < 4; ++b) {
+        const C entry = tables.entries[1][second][b];
+        if (entry != C{0}) add_scaled<C, V, 4>(entry, x, &y[4 * b]);
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      const C entry = tables.entries[0][first][b];
+      if (entry != C{0}) add_scaled<C, V, 16>(entry, y, &z[16 * b]);
+    }
   }
+  finish_blocks<C, Out, V, 3>(z, at, target, alpha, beta);
 }
 
 }  // namespace papillon::cuda

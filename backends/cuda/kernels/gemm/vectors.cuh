@@ -46,7 +46,8 @@ __device__ __forceinline__ void store_word(S* target, const compute_type<S> (&va
   Elements<S, V> elements;
 #pragma unroll
   for (int i = 0; i < V; ++i) elements.values[i] = rounded<S>(values[i]);
-  *reinterpret_cast<Word<S, V>*>(target) = __builtin_bit_cast(Word<S, V>, elements);
+  // The intrinsic, since the compiler splits a plain store of a word into its elements in some kernels.
+  __stcg(reinterpret_cast<Word<S, V>*>(target), __builtin_bit_cast(Word<S, V>, elements));
 }
 
 /// V elements of a row of `left` elements from here on; those it lacks are 0.

@@ -16,6 +16,14 @@ __device__ __forceinline__ void async_copy_16(std::uint32_t destination, const v
                : "memory");
 }
 
+/// Starts copying 4 or 8 bytes from global to shared memory.
+template <int Bytes>
+__device__ __forceinline__ void async_copy_few(std::uint32_t destination, const void* source) {
+  static_assert(Bytes == 4 || Bytes == 8);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(destination), "l"(source), "n"(Bytes)
+               : "memory");
+}
+
 /// Closes this thread's group of copies.
 __device__ __forceinline__ void async_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
