@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gemm_general.hpp"
@@ -42,8 +43,8 @@ __global__ void __launch_bounds__(general_threads)
     gemm_general(const __grid_constant__ GeneralGemm problem, std::int64_t row_tiles,
                  std::int64_t column_tiles) {
   using C = compute_type<S>;
-  extern __shared__ __align__(16) unsigned char memory[];
-  C* a_tile = reinterpret_cast<C*>(memory);
+  extern __shared__ __align__(16) unsigned char shared[];
+  C* a_tile = reinterpret_cast<C*>(shared);
   C* b_tile = a_tile + general_depth * general_row;
   const std::int64_t tile = blockIdx.x;
   const std::int64_t matrix = tile / (row_tiles * column_tiles);
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(general_threads)
     load_general_tile<S>(a_tile, a, first_row, problem.m, problem.a_row, k, problem.k, problem.a_column);
     load_general_tile<S>(b_tile, b, first_column, problem.n, problem.b_column, k, problem.k, problem.b_row);
     __syncthreads();
-    const int depth = static_cast<int>(min(problem.k - k, std::int64_t{general_depth}));
+    const int depth = static_cast<int>(std::min(problem.k - k, std::int64_t{general_depth}));
     for (int l = 0; l < depth; ++l) {
       C left[4], right[4];
 #pragma unroll

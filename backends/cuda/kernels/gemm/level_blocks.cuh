@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gemm_levels.hpp"
@@ -48,7 +49,8 @@ __global__ void __launch_bounds__(level_threads)
     pack_blocks(const __grid_constant__ BlockedMatrix source, const __grid_constant__ PackedMatrices packed,
                 const __grid_constant__ LevelTables tables, std::int64_t tiles) {
   using C = compute_type<S>;
-  extern __shared__ int factors[];
+  extern __shared__ __align__(16) unsigned char shared[];
+  int* factors = reinterpret_cast<int*>(shared);
   const LevelGrid grid = level_grid(tables);
   const int product = static_cast<int>(packed.first + blockIdx.x / tiles);
   const std::int64_t words = (source.block_fast + V - 1) / V;
@@ -58,7 +60,7 @@ __global__ void __launch_bounds__(level_threads)
   const bool inside = row < source.block_slow;
   C sums[V] = {};
   for (int first = 0; first < grid.slow * grid.fast; first += most_factors_at_a_time) {
-    const int count = min(grid.slow * grid.fast - first, most_factors_at_a_time);
+    const int count = std::min(grid.slow * grid.fast - first, most_factors_at_a_time);
     __syncthreads();
     for (int b = static_cast<int>(threadIdx.x); b < count; b += level_threads)
       factors[b] = level_factor(tables, product, (first + b) / grid.fast, (first + b) % grid.fast);
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(level_threads)
       if (factors[b] == 0) continue;
       const std::int64_t slow = (first + b) / grid.fast * source.block_slow + row;
       const std::int64_t fast = (first + b) % grid.fast * source.block_fast + column;
-      std::int64_t left = min(source.block_fast - column, source.fast - fast);
+      std::int64_t left = std::min(source.block_fast - column, source.fast - fast);
       if (slow >= source.slow || left <= 0) continue;
       C values[V];
       load_elements<S, V>(
@@ -90,7 +92,8 @@ __global__ void __launch_bounds__(level_threads)
     combine_blocks(const __grid_constant__ PackedMatrices products,
                    const __grid_constant__ BlockedMatrix target, const __grid_constant__ LevelTables tables,
                    std::int64_t tiles, C alpha, C beta) {
-  extern __shared__ int factors[];
+  extern __shared__ __align__(16) unsigned char shared[];
+  int* factors = reinterpret_cast<int*>(shared);
   const LevelGrid grid = level_grid(tables);
   const int block = static_cast<int>(blockIdx.x / tiles);
   const std::int64_t words = (target.block_fast + V - 1) / V;
@@ -99,12 +102,13 @@ __global__ void __launch_bounds__(level_threads)
   const std::int64_t column = index % words * V;
   const std::int64_t slow = block / grid.fast * target.block_slow + row;
   const std::int64_t fast = block % grid.fast * target.block_fast + column;
-  const std::int64_t left = min(target.block_fast - column, target.fast - fast);
+  const std::int64_t left = std::min(target.block_fast - column, target.fast - fast);
   const bool inside = row < target.block_slow && slow < target.slow && left > 0;
   const C* source = static_cast<const C*>(products.data) + row * products.stride + column;
   C sums[V] = {};
   for (std::int64_t first = 0; first < products.count; first += most_factors_at_a_time) {
-    const int count = static_cast<int>(min(products.count - first, std::int64_t{most_factors_at_a_time}));
+    const int count =
+        static_cast<int>(std::min(products.count - first, std::int64_t{most_factors_at_a_time}));
     __syncthreads();
     for (int p = static_cast<int>(threadIdx.x); p < count; p += level_threads)
       factors[p] = level_factor(tables, static_cast<int>(products.first + first) + p, block / grid.fast,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gemm_levels.hpp"
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(pair_threads)
       const std::int64_t slow = slow_block<all>(outer * blocks + b) * source.block_slow + at.row;
       const std::int64_t fast = fast_block<all>(outer * blocks + b) * source.block_fast + at.column;
       // Neither the next block of the row nor what lies behind the last one.
-      std::int64_t left = min(source.block_fast - at.column, source.fast - fast);
+      std::int64_t left = std::min(source.block_fast - at.column, source.fast - fast);
       if (slow >= source.slow) left = 0;
       const S* place =
           static_cast<const S*>(source.data) + slow * source.slow_stride + fast * source.fast_stride;
@@ -141,7 +142,7 @@ __device__ __forceinline__ void finish_blocks(const C (&z)[power(4, Levels)][V],
   for (int b = 0; b < power(4, Levels); ++b) {
     const std::int64_t slow = slow_block<Levels>(b) * target.block_slow + at.row;
     const std::int64_t fast = fast_block<Levels>(b) * target.block_fast + at.column;
-    const std::int64_t left = min(target.block_fast - at.column, target.fast - fast);
+    const std::int64_t left = std::min(target.block_fast - at.column, target.fast - fast);
     if (slow >= target.slow || left <= 0) continue;
     Out* out = static_cast<Out*>(target.data) + slow * target.slow_stride + fast * target.fast_stride;
     finish_elements<C, Out, V>(out, target.fast_stride, left, z[b], alpha, beta);
@@ -210,8 +211,8 @@ __global__ void __launch_bounds__(pair_threads)
                   const __grid_constant__ BlockedMatrix target,
                   const __grid_constant__ PairTables<C, 3> tables, C alpha, C beta) {
   using Place = Word<C, V>;
-  extern __shared__ __align__(16) unsigned char memory[];
-  Place* places = reinterpret_cast<Place*>(memory) + threadIdx.x;  // [group % depth][product][thread]
+  extern __shared__ __align__(16) unsigned char shared[];
+  Place* places = reinterpret_cast<Place*>(shared) + threadIdx.x;  // [group % depth][product][thread]
   const PairPosition at = pair_position<V>(blockIdx.x, target.block_slow, target.block_fast);
   if (!at.inside) return;
   const C* source = static_cast<const C*>(products.data) + at.row * products.stride + at.column;
