@@ -51,7 +51,6 @@ inline void run_on(cudaStream_t stream, const ButterflyProblem& problem) { cuda:
 inline void run_on(cudaStream_t stream, const QuantizeProblem& problem) { cuda::quantize(stream, problem); }
 inline void run_on(cudaStream_t stream, const QuantizePair& pair) { cuda::quantize(stream, pair); }
 inline void run_on(cudaStream_t stream, const GemmProblem& problem) { cuda::gemm(stream, problem); }
-inline void run_on(cudaStream_t stream, const GemmProblem& problem) { cuda::gemm(stream, problem); }
 inline void run_on(cudaStream_t stream, const DequantizeProblem& problem) {
   cuda::dequantize(stream, problem);
 }
@@ -82,18 +81,6 @@ std::optional<std::size_t> cuda_workspace_bytes([[maybe_unused]] const Execution
 #ifdef PAPILLON_ROUTES_KOKKOS_CUDA
   if constexpr (may_use_cuda<ExecutionSpace>) {
     if (uses_cuda(space)) return cuda::workspace_bytes(problem);
-  }
-#endif
-  return std::nullopt;
-}
-
-/// What `explain` of the CUDA backend says, if it runs the calls of `space`.
-template <class ExecutionSpace, class Problem>
-std::optional<std::string> cuda_description([[maybe_unused]] const ExecutionSpace& space,
-                                            [[maybe_unused]] const Problem& problem) {
-#ifdef PAPILLON_ROUTES_KOKKOS_CUDA
-  if constexpr (may_use_cuda<ExecutionSpace>) {
-    if (uses_cuda(space)) return cuda::describe(problem);
   }
 #endif
   return std::nullopt;

@@ -136,6 +136,27 @@ double level_error(const BilinearAlgorithm& level, double inner_error, double in
   return worst;
 }
 
+double nonzeros(const std::vector<std::int8_t>& table) {
+  return static_cast<double>(std::ranges::count_if(table, [](std::int8_t entry) { return entry != 0; }));
+}
+
+double elements(std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+/// Bytes that the sums of blocks read, and that the products read and write in C, of all levels.
+double fused_bytes(const GemmProblem& problem, const GemmPlan& plan) {
+  double a = elements(plan.block_m, plan.block_k), b = elements(plan.block_k, plan.block_n);
+  double c = elements(plan.block_m, plan.block_n);
+  for (const BilinearAlgorithm* level : plan.levels) {
+    a *= nonzeros(level->u);
+    b *= nonzeros(level->v);
+    c *= nonzeros(level->w);
+  }
+  return (a + b) * static_cast<double>(size_of(problem.in)) +
+         2.0 * c * static_cast<double>(size_of(problem.out));
+}
+
 struct Rounded {
   double value;
   friend std::ostream& operator<<(std::ostream& text, Rounded rounded) {
@@ -147,10 +168,6 @@ struct Rounded {
     return text;
   }
 };
-
-double elements(std::int64_t rows, std::int64_t columns) {
-  return static_cast<double>(rows) * static_cast<double>(columns);
-}
 
 }  // namespace
 
@@ -177,7 +194,7 @@ GemmPlan plan_gemm(const GemmProblem& problem, const GemmTuning& tuning) {
   plan.packed_m = round_up(plan.block_m, tuning.alignment);
   plan.packed_k = round_up(plan.block_k, tuning.alignment);
   plan.packed_n = round_up(plan.block_n, tuning.alignment);
-  if (plan.classical()) return plan;
+  if (plan.classical() || tuning.fused) return plan;
   const std::size_t each = plan.a_bytes(tuning) + plan.b_bytes(tuning) + plan.c_bytes(tuning);
   if (each > problem.max_workspace_bytes) {
     throw_invalid_argument("gemm", "max_workspace_bytes = ", problem.max_workspace_bytes,
@@ -209,6 +226,8 @@ double moved_bytes(const GemmProblem& problem, const GemmPlan& plan, const GemmT
                       static_cast<double>(size_of(problem.in));
   const double written = elements(problem.m, problem.n) * static_cast<double>(size_of(problem.out)) *
                          (problem.beta == 0.0 ? 1 : 2);
+  if (tuning.fused && !plan.classical())
+    return fused_bytes(problem, plan) * static_cast<double>(problem.batch);
   double packed = 0;
   if (!plan.classical()) {
     packed = 2.0 * static_cast<double>(plan.products) *

@@ -23,6 +23,7 @@ struct GemmTuning {
   std::size_t sum_bytes = 0;        ///< bytes of an element of the packed sums of A and B
   std::size_t product_bytes = 0;    ///< bytes of an element of a product M_p
   std::int64_t block_multiple = 1;  ///< elements that extents of blocks of more are multiples of
+  bool fused = false;  ///< sums exist in packed panels alone, products in registers: no workspace is needed
 };
 
 /// How a product is carried out. Without levels it is a classical one. With levels A, B and C are cut into

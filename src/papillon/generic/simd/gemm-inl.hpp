@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Panels packed from sums of blocks, and products of panels.
+
+#if defined(PAPILLON_SIMD_GEMM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef PAPILLON_SIMD_GEMM_INL
+#undef PAPILLON_SIMD_GEMM_INL
+#else
+#define PAPILLON_SIMD_GEMM_INL
+#endif
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "hwy/highway.h"
+#include "papillon/generic/simd/gemm.hpp"
+#include "papillon/generic/simd/lines-inl.hpp"
+#include "papillon/generic/simd/storage-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace papillon::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Rows and vectors of a tile of C: as many sums as leave registers for one row of vectors and an element of
+/// A.
+inline constexpr int tile_rows = block_registers == 16 ? 8 : 4;
+template <class T>
+inline constexpr int tile_vectors = RealSum<T>::complex ? 1 : 3;
+template <class T>
+inline constexpr int tile_columns = tile_vectors<T> * lanes<typename RealSum<T>::type>;
+
+template <class T>
+GemmTile gemm_tile() {
+  return {tile_rows, tile_columns<T>};
+}
+
+/// Lanes of D from memory, widened.
+template <class D, class S>
+HWY_INLINE auto load_lanes(D d, const S* p) {
+  if constexpr (std::is_same_v<S, hn::TFromD<D>>) {
+    return hn::LoadU(d, p);
+  } else if constexpr (hn::MaxLanes(D()) == hn::MaxLanes(Tag<float>())) {
+    return load(p);
+  } else {
+    return hn::ResizeBitCast(d, load(p, hn::MaxLanes(D())));
+  }
+}
+
+template <class S>
+struct TermSum {
+  using R = typename RealSum<S>::type;
+  const PanelTerm<S>* terms;
+  int count;
+
+  /// The sum of the vectors at `offset` of every block.
+  template <class D>
+  HWY_INLINE hn::Vec<D> vector(D d, std::int64_t offset) const {
+    auto sum = load_lanes(d, terms[0].data + offset);
+    if (terms[0].coefficient != R{1}) sum = hn::Mul(sum, hn::Set(d, terms[0].coefficient));
+    for (int t = 1; t < count; ++t)
+      sum = hn::MulAdd(hn::Set(d, terms[t].coefficient), load_lanes(d, terms[t].data + offset), sum);
+    return sum;
+  }
+};
+
+/// Neighbouring lines: `Vectors` vectors of a point.
+template <int Vectors, class D, class S>
+HWY_NOINLINE void pack_neighbours(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
+                                  std::int64_t points, hn::TFromD<D>* to) {
+  constexpr std::int64_t l = hn::MaxLanes(D());
+  for (std::int64_t p = 0; p < points; ++p) {
+    PAPILLON_UNROLL
+    for (int v = 0; v < Vectors; ++v)
+      hn::StoreU(sum.vector(D(), line + v * l + p * shape.point_stride), D(), to + v * l);
+    to += Vectors * l;
+  }
+}
+
+/// Lines of neighbouring points, `Width` of them: squares of lanes are transposed. Returns the points packed,
+/// which are whole squares.
+template <int Width, class S>
+HWY_NOINLINE std::int64_t pack_transposed(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
+                                          std::int64_t points, typename RealSum<S>::type* to) {
+  using R = typename RealSum<S>::type;
+  constexpr int l = lanes<R>;
+  // Where a panel is narrower than a vector, a square holds several stretches of its points.
+  constexpr int stretches = Width < l ? l / Width : 1;
+  constexpr int square = Width < l ? Width : l;
+  const hn::CappedTag<R, square> d;
+  std::int64_t p = 0;
+  for (; p + l * stretches <= points; p += l * stretches) {
+    for (int first = 0; first < Width; first += square) {
+      Vector<R> v[l];
+      PAPILLON_UNROLL
+      for (int i = 0; i < l; ++i)
+        v[i] = sum.vector(Tag<R>(), (line + first + i % square) * shape.line_stride + p + (i / square) * l);
+      transpose<R>(v);
+      PAPILLON_UNROLL
+      for (int i = 0; i < l; ++i) {
+        R* const row = to + (p + i) * Width + first;
+        if constexpr (stretches == 1) {
+          hn::StoreU(v[i], d, row);
+        } else {
+          static_assert(stretches == 2);
+          hn::StoreU(hn::LowerHalf(v[i]), d, row);
+          hn::StoreU(hn::UpperHalf(d, v[i]), d, row + l * Width);
+        }
+      }
+    }
+  }
+  return p;
+}
+
+/// Any lines and points, some of them missing in some blocks.
+template <class S>
+void pack_anyhow(const PanelTerm<S>* terms, int count, const PanelShape& shape, std::int64_t line,
+                 std::int64_t first_point, typename RealSum<S>::type* to) {
+  using R = typename RealSum<S>::type;
+  constexpr int parts = packed_parts<S>;
+  for (std::int64_t p = first_point; p < shape.points; ++p) {
+    R* const at = to + p * shape.width * parts;
+    std::fill_n(at, shape.width * parts, R{0});
+    for (int t = 0; t < count; ++t) {
+      if (p >= terms[t].points) continue;
+      const std::int64_t lines = std::min<std::int64_t>(terms[t].lines - line, shape.width);
+      const R coefficient = terms[t].coefficient;
+      const S* from = terms[t].data + line * shape.line_stride + p * shape.point_stride;
+      for (std::int64_t i = 0; i < lines; ++i, from += shape.line_stride) {
+        if constexpr (parts == 2) {
+          at[i] += coefficient * from->real();
+          at[shape.width + i] += coefficient * (shape.conjugate ? -from->imag() : from->imag());
+        } else {
+          at[i] += coefficient * static_cast<R>(*from);
+        }
+      }
+    }
+  }
+}
+
+/// Packs points in one of the fast ways where no block lacks any; returns how many.
+template <int Width, class S>
+std::int64_t pack_whole(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
+                        std::int64_t points, typename RealSum<S>::type* to) {
+  using R = typename RealSum<S>::type;
+  if constexpr (packed_parts<S> == 1) {
+    if (shape.line_stride == 1) {
+      using D = hn::CappedTag<R, Width>;
+      constexpr int vectors = Width / static_cast<int>(hn::MaxLanes(D()));
+      pack_neighbours<vectors, D>(sum, shape, line, points, to);
+      return points;
+    }
+    if (shape.point_stride == 1) return pack_transposed<Width>(sum, shape, line, points, to);
+  }
+  return 0;
+}
+
+template <class S>
+void pack_panels(const PanelTerm<S>* terms, int count, const PanelShape& shape,
+                 typename RealSum<S>::type* to) {
+  std::int64_t lines = shape.lines, points = shape.points;
+  for (int t = 0; t < count; ++t) {
+    lines = std::min(lines, terms[t].lines);
+    points = std::min(points, terms[t].points);
+  }
+  const TermSum<S> sum{terms, count};
+  for (std::int64_t line = 0; line < shape.lines; line += shape.width) {
+    std::int64_t done = 0;
+    if (line + shape.width <= lines) {
+      done = shape.width == tile_rows ? pack_whole<tile_rows>(sum, shape, line, points, to)
+                                      : pack_whole<tile_columns<S>>(sum, shape, line, points, to);
+    }
+    pack_anyhow(terms, count, shape, line, done, to);
+    to += shape.points * shape.width * packed_parts<S>;
+  }
+}
+
+/// The product of a panel of A and one of B, `Rows` and `Vectors` of them, in `to`, rows of tile_columns.
+template <int Rows, int Vectors, class T>
+HWY_NOINLINE void multiply_panels(const typename RealSum<T>::type* HWY_RESTRICT a,
+                                  const typename RealSum<T>::type* HWY_RESTRICT b, std::int64_t points,
+                                  typename RealSum<T>::type* HWY_RESTRICT to) {
+  using R = typename RealSum<T>::type;
+  constexpr int l = lanes<R>;
+  constexpr int width = tile_columns<T>;
+  const Tag<R> d;
+  if constexpr (RealSum<T>::complex) {
+    static_assert(Vectors == 1);
+    Vector<R> real[Rows], imaginary[Rows];
+    PAPILLON_UNROLL
+    for (int r = 0; r < Rows; ++r) real[r] = imaginary[r] = hn::Zero(d);
+    for (std::int64_t p = 0; p < points; ++p) {
+      const auto x = hn::Load(d, b), y = hn::Load(d, b + width);
+      PAPILLON_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        const auto s = hn::Set(d, a[r]), t = hn::Set(d, a[tile_rows + r]);
+        real[r] = hn::NegMulAdd(t, y, hn::MulAdd(s, x, real[r]));
+        imaginary[r] = hn::MulAdd(t, x, hn::MulAdd(s, y, imaginary[r]));
+      }
+      a += 2 * tile_rows;
+      b += 2 * width;
+    }
+    PAPILLON_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      hn::Store(real[r], d, to + 2 * r * width);
+      hn::Store(imaginary[r], d, to + (2 * r + 1) * width);
+    }
+  } else {
+    Vector<R> sums[Rows][Vectors];
+    PAPILLON_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      PAPILLON_UNROLL
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::Zero(d);
+    }
+    for (std::int64_t p = 0; p < points; ++p) {
+      Vector<R> x[Vectors];
+      PAPILLON_UNROLL
+      for (int v = 0; v < Vectors; ++v) x[v] = hn::Load(d, b + v * l);
+      PAPILLON_UNROLL
+      for (int r = 0; r < Rows; ++r) {
+        const auto s = hn::Set(d, a[r]);
+        PAPILLON_UNROLL
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(s, x[v], sums[r][v]);
+      }
+      a += tile_rows;
+      b += width;
+    }
+    PAPILLON_UNROLL
+    for (int r = 0; r < Rows; ++r) {
+      PAPILLON_UNROLL
+      for (int v = 0; v < Vectors; ++v) hn::Store(sums[r][v], d, to + r * width + v * l);
+    }
+  }
+}
+
+template <class T>
+using PanelProduct = void (*)(const typename RealSum<T>::type*, const typename RealSum<T>::type*,
+                              std::int64_t, typename RealSum<T>::type*);
+
+/// The kernels for fewer rows and vectors than a whole tile has: [rows - 1][vectors - 1].
+template <class T, std::size_t... Is>
+PanelProduct<T> panel_product(int rows, int vectors, std::index_sequence<Is...>) {
+  constexpr int most = tile_vectors<T>;
+  static constexpr PanelProduct<T> table[] = {
+      &multiply_panels<static_cast<int>(Is) / most + 1, static_cast<int>(Is) % most + 1, T>...};
+  return table[(rows - 1) * most + vectors - 1];
+}
+template <class T>
+PanelProduct<T> panel_product(int rows, int vectors) {
+  return panel_product<T>(rows, vectors, std::make_index_sequence<tile_rows * tile_vectors<T>>());
+}
+
+/// coefficient · x added to y, which is multiplied by beta, or overwritten, where it is the first product.
+template <class R>
+struct RealUpdate {
+  enum class Kind : std::uint8_t { add, scale, set } kind;
+  Vector<R> coefficient, beta;
+
+  RealUpdate(R factor, R scale, bool first)
+      : kind(!first          ? Kind::add
+             : scale == R{0} ? Kind::set
+                             : Kind::scale),
+        coefficient(hn::Set(Tag<R>(), factor)),
+        beta(hn::Set(Tag<R>(), scale)) {}
+  bool reads() const { return kind != Kind::set; }
+  HWY_INLINE Vector<R> operator()(Vector<R> x, Vector<R> y) const {
+    if (kind == Kind::set) return hn::Mul(coefficient, x);
+    return hn::MulAdd(coefficient, x, kind == Kind::scale ? hn::Mul(beta, y) : y);
+  }
+};
+
+/// A row of a tile added to a row of C.
+template <class R>
+HWY_INLINE void update_row(const RealUpdate<R>& update, const R* from, std::int64_t columns, R* c,
+                           std::int64_t stride) {
+  constexpr std::int64_t l = lanes<R>;
+  const Tag<R> d;
+  for (std::int64_t j = 0; j < columns; j += l) {
+    const std::int64_t count = std::min(l, columns - j);
+    const auto x = hn::Load(d, from + j);
+    R* const at = c + j * stride;
+    if (stride == 1 && count == l) {
+      hn::StoreU(update(x, update.reads() ? hn::LoadU(d, at) : hn::Zero(d)), d, at);
+      continue;
+    }
+    alignas(64) R lane[lanes<R>] = {};
+    if (update.reads())
+      for (std::int64_t i = 0; i < count; ++i) lane[i] = at[i * stride];
+    hn::Store(update(x, hn::Load(d, lane)), d, lane);
+    for (std::int64_t i = 0; i < count; ++i) at[i * stride] = lane[i];
+  }
+}
+
+/// A complex row: one vector of real parts, one of imaginary ones. Factors without an imaginary part are
+/// taken as real, so that no infinity meets a zero.
+template <class R>
+void update_row(std::complex<R> coefficient, std::complex<R> beta, bool first, const R* from,
+                std::int64_t columns, std::complex<R>* c, std::int64_t stride) {
+  const auto times = [](std::complex<R> factor, R x, R y) {
+    if (factor.imag() == R{0}) return std::complex<R>(factor.real() * x, factor.real() * y);
+    return std::complex<R>(factor.real() * x - factor.imag() * y, factor.real() * y + factor.imag() * x);
+  };
+  for (std::int64_t j = 0; j < columns; ++j) {
+    std::complex<R>& at = c[j * stride];
+    const std::complex<R> product = times(coefficient, from[j], from[tile_columns<std::complex<R>> + j]);
+    if (!first) {
+      at += product;
+    } else {
+      at = beta == std::complex<R>(0) ? product : times(beta, at.real(), at.imag()) + product;
+    }
+  }
+}
+
+template <class T>
+void update_tile(const GemmPart<T>& part, const GemmTarget<T>& target, std::int64_t row, std::int64_t column,
+                 const typename RealSum<T>::type* tile) {
+  const std::int64_t rows = std::min({std::int64_t{tile_rows}, part.last_row - row, target.rows - row});
+  const std::int64_t columns =
+      std::min({std::int64_t{tile_columns<T>}, part.last_column - column, target.columns - column});
+  T* const c = target.data + row * part.row_stride + column * part.column_stride;
+  if constexpr (RealSum<T>::complex) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      update_row(target.coefficient, part.beta, target.first, tile + 2 * r * tile_columns<T>, columns,
+                 c + r * part.row_stride, part.column_stride);
+  } else {
+    const RealUpdate<T> update(target.coefficient, part.beta, target.first);
+    for (std::int64_t r = 0; r < rows; ++r)
+      update_row(update, tile + r * tile_columns<T>, columns, c + r * part.row_stride, part.column_stride);
+  }
+}
+
+/// The lines of C that a tile will be added to are on their way while it is computed.
+template <class T>
+HWY_INLINE void fetch_tile(const GemmPart<T>& part, const GemmTarget<T>& target, std::int64_t row,
+                           std::int64_t column, int rows) {
+  constexpr std::int64_t step = cache_line_bytes / static_cast<std::int64_t>(sizeof(T));
+  if (part.column_stride != 1) return;
+  const T* c = target.data + row * part.row_stride + column;
+  for (int r = 0; r < rows; ++r, c += part.row_stride)
+    for (std::int64_t j = 0; j < tile_columns<T>; j += step) __builtin_prefetch(c + j, 1);
+}
+
+template <class T>
+void multiply_part(const GemmPart<T>& part) {
+  using R = typename RealSum<T>::type;
+  constexpr int parts = packed_parts<T>;
+  alignas(64) R tile[tile_rows * tile_columns<T> * parts];
+  for (std::int64_t row = part.first_row; row < part.last_row; row += tile_rows) {
+    const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows, part.last_row - row));
+    const R* const a = part.a + row * part.points * parts;
+    for (std::int64_t column = part.first_column; column < part.last_column; column += tile_columns<T>) {
+      const std::int64_t columns = std::min<std::int64_t>(tile_columns<T>, part.last_column - column);
+      const int vectors = static_cast<int>((columns + lanes<R> - 1) / lanes<R>);
+      for (int t = 0; t < part.target_count; ++t) fetch_tile(part, part.targets[t], row, column, rows);
+      panel_product<T>(rows, vectors)(a, part.b + column * part.points * parts, part.points, tile);
+      for (int t = 0; t < part.target_count; ++t) update_tile(part, part.targets[t], row, column, tile);
+    }
+  }
+}
+
+}  // namespace papillon::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // PAPILLON_SIMD_GEMM_INL
