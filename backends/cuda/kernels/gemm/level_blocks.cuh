@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(level_threads)
   const bool inside = row < source.block_slow;
   C sums[V] = {};
   for (int first = 0; first < grid.slow * grid.fast; first += most_factors_at_a_time) {
-    const int count = std::min(grid.slow * grid.fast - first, most_factors_at_a_time);
+    const int count = std::min(grid.slow * grid.fast - first, int{most_factors_at_a_time});
     __syncthreads();
     for (int b = static_cast<int>(threadIdx.x); b < count; b += level_threads)
       factors[b] = level_factor(tables, product, (first + b) / grid.fast, (first + b) % grid.fast);
