@@ -128,10 +128,13 @@ class LevelsRun {
     const std::size_t a_bytes = plan.a_bytes(route.tuning);
     const std::size_t b_bytes = plan.b_bytes(route.tuning);
     const std::size_t c_bytes = plan.c_bytes(route.tuning);
-    a_ = {memory, route.a_k_fastest ? plan.packed_k : plan.packed_m,
-          elements(a_bytes, route.tuning.sum_bytes)};
-    b_ = {memory + round * a_bytes, route.b_k_fastest ? plan.packed_k : plan.packed_n,
+    const bool a_k_fastest = route.a_k_fastest && !route.turns_a;
+    const bool b_k_fastest = route.b_k_fastest && !route.turns_b;
+    a_ = {memory, a_k_fastest ? plan.packed_k : plan.packed_m, elements(a_bytes, route.tuning.sum_bytes)};
+    b_ = {memory + round * a_bytes, b_k_fastest ? plan.packed_k : plan.packed_n,
           elements(b_bytes, route.tuning.sum_bytes)};
+    a_.turned = route.turns_a;
+    b_.turned = route.turns_b;
     c_ = {memory + round * (a_bytes + b_bytes), route.c_row_major ? plan.packed_n : plan.packed_m,
           elements(c_bytes, route.tuning.product_bytes)};
     cublas_workspace_ = memory + plan.workspace_bytes;
@@ -188,8 +191,8 @@ class LevelsRun {
     product.n = route_.plan.block_n;
     product.k = route_.plan.block_k;
     product.batch = count;
-    product.a_k_fastest = route_.a_k_fastest;
-    product.b_k_fastest = route_.b_k_fastest;
+    product.a_k_fastest = route_.a_k_fastest && !route_.turns_a;
+    product.b_k_fastest = route_.b_k_fastest && !route_.turns_b;
     product.a_stride = a_.stride;
     product.b_stride = b_.stride;
     product.c_stride = c_.stride;

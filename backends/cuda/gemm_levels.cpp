@@ -20,6 +20,10 @@ bool LevelTables::pairs() const {
   return true;
 }
 
+bool packs_turned(const LevelTables& tables) {
+  return tables.levels <= LevelTables::most_pair_levels && tables.pairs();
+}
+
 LevelTables level_tables(const detail::GemmPlan& plan, LevelTable which, bool rows_fastest) {
   LevelTables result;
   if (plan.levels.size() > LevelTables::most_levels) {

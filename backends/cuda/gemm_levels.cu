@@ -11,8 +11,6 @@
 namespace papillon::cuda {
 namespace {
 
-/// Levels of 2 × 2 blocks that the kernels of level_pairs.cuh take.
-constexpr int most_pair_levels = 3;
 constexpr int factor_bytes = most_factors_at_a_time * static_cast<int>(sizeof(int));
 
 /// Whether words of `V` elements of S are aligned wherever a block has its next V elements.
@@ -32,7 +30,7 @@ PairTables<C, Levels> pair_tables(const LevelTables& tables) {
   return result;
 }
 
-/// run(std::integral_constant<int, levels>) for 1 to most_pair_levels.
+/// run(std::integral_constant<int, levels>) for 1 to LevelTables::most_pair_levels.
 template <class Run>
 cudaError_t visit_levels(int levels, const Run& run) {
   if (levels == 1) return run(std::integral_constant<int, 1>{});
@@ -70,18 +68,22 @@ template <class S>
 cudaError_t launch_pack_sums(cudaStream_t stream, const Device&, const BlockedMatrix& source,
                              const PackedMatrices& packed, const LevelTables& tables) {
   using C = compute_type<S>;
-  if (tables.levels <= most_pair_levels && tables.pairs()) {
+  if (packs_turned(tables)) {
     return visit_levels(tables.levels, [&]<int Levels>(std::integral_constant<int, Levels>) {
       constexpr bool outer = Levels == 3;
-      const auto run = [&]<int V>(std::integral_constant<int, V>) {
-        const std::int64_t tiles = divide_up(positions(source, V), pair_threads);
-        return launch<&pack_pairs<S, V, Levels - outer, outer>>(stream, outer ? 7 * tiles : tiles,
-                                                                pair_threads, 0, source, packed,
-                                                                pair_tables<C, Levels>(tables));
+      const auto run = [&]<int V, bool Turned>(std::integral_constant<int, V>, std::bool_constant<Turned>) {
+        const std::int64_t tiles = Turned ? turned_tiles(V, source.block_slow, source.block_fast)
+                                          : divide_up(positions(source, V), pair_threads);
+        return launch<&pack_pairs<S, V, Levels - outer, outer, Turned>>(stream, outer ? 7 * tiles : tiles,
+                                                                        pair_threads, 0, source, packed,
+                                                                        pair_tables<C, Levels>(tables));
       };
-      constexpr int word = 16 / sizeof(C);
-      return whole_words<S>(source, word) ? run(std::integral_constant<int, word>{})
-                                          : run(std::integral_constant<int, 1>{});
+      const auto visit = [&](auto turned) {
+        constexpr int word = 16 / sizeof(C);
+        return whole_words<S>(source, word) ? run(std::integral_constant<int, word>{}, turned)
+                                            : run(std::integral_constant<int, 1>{}, turned);
+      };
+      return packed.turned ? visit(std::true_type{}) : visit(std::false_type{});
     });
   }
   constexpr int word = 16 / sizeof(S);
@@ -95,7 +97,7 @@ cudaError_t launch_combine(cudaStream_t stream, const Device&, const PackedMatri
                            double beta) {
   const C alpha_value = static_cast<C>(alpha);
   const C beta_value = static_cast<C>(beta);
-  if (tables.levels <= most_pair_levels && tables.pairs()) {
+  if (packs_turned(tables)) {
     const auto tiles = [&](int v) { return divide_up(positions(target, v), pair_threads); };
     const auto run = [&]<int V, int Levels>(std::integral_constant<int, V>,
                                             std::integral_constant<int, Levels>) {

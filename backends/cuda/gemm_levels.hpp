@@ -14,6 +14,7 @@ namespace papillon::cuda {
 struct LevelTables {
   static constexpr int most_levels = 5;
   static constexpr int most_entries = 6144;
+  static constexpr int most_pair_levels = 3;  ///< that the kernels of level_pairs.cuh take
 
   int levels = 0;
   int rank[most_levels] = {};
@@ -43,14 +44,19 @@ struct BlockedMatrix {
   std::int64_t block_fast = 0;
 };
 
-/// Dense matrices, one a product, of block_slow rows of `stride` elements.
+/// Dense matrices, one a product, of block_slow rows of `stride` elements; `turned`, of block_fast rows: the
+/// faster index of the source's is the slower one of theirs.
 struct PackedMatrices {
   void* data = nullptr;
   std::int64_t stride = 0;  ///< elements from row to row, a multiple of 16 bytes
   std::int64_t matrix = 0;  ///< elements from matrix to matrix
   std::int64_t first = 0;   ///< product of the first
   std::int64_t count = 0;
+  bool turned = false;
 };
+
+/// Whether launch_pack_sums can turn the matrices of such tables.
+bool packs_turned(const LevelTables& tables);
 
 /// packed[p] = Σ_b table[p][b] source block b, summed in the compute type of S, for the products of `packed`;
 /// what a block lacks counts as 0.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cublas.hpp"
+#include "gemm_levels.hpp"
 #include "papillon/core/errors.hpp"
 #include "tuning/gemm.hpp"
 
@@ -83,6 +84,10 @@ GemmRoute route_gemm(const GemmProblem& problem) {
   const detail::GemmPlan& plan = route.plan;
   if (!plan.classical()) {
     route.kernel = choose_kernel(problem, plan.block_m, plan.block_n, plan.block_k, plan.round, true);
+    const bool turns =
+        packs_k_slowest(problem.in) && packs_turned(level_tables(plan, LevelTable::u, !route.a_k_fastest));
+    route.turns_a = turns && route.a_k_fastest;
+    route.turns_b = turns && route.b_k_fastest;
   } else if (!has_contiguous_indices(problem)) {
     if (problem.base == GemmBase::cublas)
       throw_invalid_argument("gemm", "base is cublas, which takes no matrix without a contiguous index");

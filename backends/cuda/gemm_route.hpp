@@ -24,8 +24,10 @@ struct GemmRoute {
   detail::GemmTuning tuning;
   detail::GemmPlan plan;
   GemmKernel kernel = GemmKernel::tuned;  ///< of the whole, or of the products of blocks
-  bool a_k_fastest = true;                ///< of A in memory, and of its packed sums
+  bool a_k_fastest = true;                ///< of A in memory
   bool b_k_fastest = false;
+  bool turns_a = false;  ///< in packing: the other index is the fastest of packed sums
+  bool turns_b = false;
   bool c_row_major = true;
   std::size_t workspace_bytes = 0;  ///< of the plan, then of cuBLAS
 };

@@ -38,6 +38,10 @@ constexpr detail::GemmTuning gemm_tuning(ScalarType in, ScalarType out) {
   return tuning;
 }
 
+/// Whether products are faster with k as the slower index of both operands, so that packing turns those that
+/// have it as the faster one.
+constexpr bool packs_k_slowest(ScalarType in) { return in == ScalarType::float32; }
+
 /// Whether cuBLAS 13.0 was measured faster than the tuned kernels for a batch of products.
 constexpr bool cublas_is_faster(ScalarType in, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch) {

@@ -39,6 +39,21 @@ __device__ __forceinline__ PairPosition pair_position(std::int64_t tile, std::in
   return {index / words, index % words * V, index < rows * words};
 }
 
+/// The same where lanes lie along the rows and warps along the columns: what a warp stores of one column is
+/// contiguous in a matrix that is turned.
+template <int V>
+__device__ __forceinline__ PairPosition turned_position(std::int64_t tile, std::int64_t rows,
+                                                        std::int64_t columns) {
+  const std::int64_t row_tiles = (rows + 31) / 32;
+  const std::int64_t row = tile % row_tiles * 32 + threadIdx.x % 32;
+  const std::int64_t column = (tile / row_tiles * (pair_threads / 32) + threadIdx.x / 32) * V;
+  return {row, column, row < rows && column < columns};
+}
+constexpr std::int64_t turned_tiles(int v, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t width = pair_threads / 32 * v;
+  return (rows + 31) / 32 * ((columns + width - 1) / width);
+}
+
 /// Offsets of block `b`, whose digits are those of the levels: the slow and the fast index.
 template <int Levels>
 constexpr int slow_block(int b) {
@@ -69,14 +84,22 @@ __device__ __forceinline__ void add_scaled(C entry, const C (*values)[V], C (*su
     for (int v = 0; v < V; ++v) sums[i][v] = fused(entry, values[i][v], sums[i][v]);
 }
 
-template <class S, int V, int All, int Below>
+template <class S, int V, bool Turned, int All, int Below>
 __device__ __forceinline__ void pack_pairs_below(const compute_type<S> (&x)[power(4, Below)][V],
                                                  std::int64_t prefix, const PackedMatrices& packed, S* target,
                                                  const PairTables<compute_type<S>, All>& tables) {
   using C = compute_type<S>;
   if constexpr (Below == 0) {
-    // Whole words: rows of packed matrices are as long.
-    store_word<S, V>(target + (prefix - packed.first) * packed.matrix, x[0]);
+    S* place = target + (prefix - packed.first) * packed.matrix;
+    if constexpr (Turned) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const compute_type<S> one[1] = {x[0][v]};
+        store_word<S, 1>(place + v * packed.stride, one);
+      }
+    } else {
+      store_word<S, V>(place, x[0]);  // whole: rows of packed matrices are as long
+    }
   } else {
     constexpr int under = power(4, Below - 1);
 #pragma unroll 1
@@ -89,13 +112,13 @@ __device__ __forceinline__ void pack_pairs_below(const compute_type<S> (&x)[powe
         const C entry = tables.entries[All - Below][p][b];
         if (entry != C{0}) add_scaled<C, V, under>(entry, &x[b * under], sums);
       }
-      pack_pairs_below<S, V, All, Below - 1>(sums, product, packed, target, tables);
+      pack_pairs_below<S, V, Turned, All, Below - 1>(sums, product, packed, target, tables);
     }
   }
 }
 
 /// See launch_pack_sums.
-template <class S, int V, int Levels, bool Outer>
+template <class S, int V, int Levels, bool Outer, bool Turned>
 __global__ void __launch_bounds__(pair_threads)
     pack_pairs(const __grid_constant__ BlockedMatrix source, const __grid_constant__ PackedMatrices packed,
                const __grid_constant__ PairTables<compute_type<S>, Levels + Outer> tables) {
@@ -103,8 +126,9 @@ __global__ void __launch_bounds__(pair_threads)
   constexpr int all = Levels + Outer;
   constexpr int blocks = power(4, Levels);
   const std::int64_t product = Outer ? blockIdx.x % 7 : 0;
-  const PairPosition at =
-      pair_position<V>(Outer ? blockIdx.x / 7 : blockIdx.x, source.block_slow, source.block_fast);
+  const std::int64_t tile = Outer ? blockIdx.x / 7 : blockIdx.x;
+  const PairPosition at = Turned ? turned_position<V>(tile, source.block_slow, source.block_fast)
+                                 : pair_position<V>(tile, source.block_slow, source.block_fast);
   if (!at.inside || !has_products<Levels>(product, packed)) return;
   C x[blocks][V] = {};
 #pragma unroll
@@ -130,8 +154,9 @@ __global__ void __launch_bounds__(pair_threads)
       }
     }
   }
-  S* target = static_cast<S*>(packed.data) + at.row * packed.stride + at.column;
-  pack_pairs_below<S, V, all, Levels>(x, product, packed, target, tables);
+  S* target = static_cast<S*>(packed.data) +
+              (Turned ? at.column * packed.stride + at.row : at.row * packed.stride + at.column);
+  pack_pairs_below<S, V, Turned, all, Levels>(x, product, packed, target, tables);
 }
 
 /// The blocks of the target at a thread's position: alpha · z + beta · target.
