@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "gemm.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "gemm_levels.hpp"
 #include "gemm_route.hpp"
 #include "stream_workspace.hpp"
+#include "tuning/gemm.hpp"
 
 namespace papillon::cuda {
 
@@ -97,7 +99,19 @@ cudaError_t launch_tuned(cudaStream_t stream, const Device& device, const GemmPr
 void multiply(cudaStream_t stream, const Device& device, ScalarType in, ScalarType out, GemmKernel kernel,
               const GemmProduct& product, void* cublas_workspace) {
   if (kernel == GemmKernel::cublas) {
-    cublas_gemm(stream, device, in, out, product, cublas_workspace);
+    GemmProduct part = product;
+    const std::int64_t most = most_cublas_batch(in, std::min({product.m, product.n, product.k}));
+    for (std::int64_t first = 0; first < product.batch; first += most) {
+      part.batch = std::min(most, product.batch - first);
+      cublas_gemm(stream, device, in, out, part, cublas_workspace);
+      const auto step = [&](const void* data, std::int64_t elements, ScalarType type) {
+        return static_cast<char*>(const_cast<void*>(data)) +
+               elements * static_cast<std::int64_t>(size_of(type));
+      };
+      part.a = step(part.a, part.batch * part.a_batch, in);
+      part.b = step(part.b, part.batch * part.b_batch, in);
+      part.c = step(part.c, part.batch * part.c_batch, out);
+    }
     return;
   }
   const cudaError_t error =
@@ -227,6 +241,52 @@ class LevelsRun {
   void* cublas_workspace_ = nullptr;
 };
 
+/// A classical product as a batch of parts of k, which are added up.
+void multiply_parts(cudaStream_t stream, const Device& device, const GemmProblem& problem,
+                    const GemmRoute& route, void* memory) {
+  const ScalarType sums = compute_scalar(problem.in);
+  const auto bytes = static_cast<std::int64_t>(size_of(problem.in));
+  const PartProducts parts = part_products(problem, route);
+  GemmProduct product = whole_product(problem, route);
+  product.c = memory;
+  product.c_stride = parts.stride;
+  product.c_batch = parts.matrix;
+  product.alpha = 1.0;
+  product.beta = 0.0;
+  product.k = route.k_part;
+  product.a_batch = product.a_k_fastest ? route.k_part : route.k_part * product.a_stride;
+  product.b_batch = product.b_k_fastest ? route.k_part : route.k_part * product.b_stride;
+  const std::int64_t last_k = problem.k - (route.k_parts - 1) * route.k_part;
+  product.batch = last_k == route.k_part ? route.k_parts : route.k_parts - 1;
+  multiply(stream, device, problem.in, sums, route.kernel, product, nullptr);
+  if (last_k != route.k_part) {
+    const auto shifted = [&](const void* data, std::int64_t elements, std::int64_t element) {
+      return static_cast<char*>(const_cast<void*>(data)) + elements * element;
+    };
+    product.a = shifted(product.a, product.batch * product.a_batch, bytes);
+    product.b = shifted(product.b, product.batch * product.b_batch, bytes);
+    product.c = shifted(product.c, product.batch * product.c_batch, static_cast<std::int64_t>(size_of(sums)));
+    product.k = last_k;
+    product.batch = 1;
+    multiply(stream, device, problem.in, sums, route.kernel, product, nullptr);
+  }
+  const PackedMatrices products{memory, parts.stride, parts.matrix, 0, route.k_parts};
+  const BlockedMatrix target =
+      route.c_row_major
+          ? BlockedMatrix{problem.c, problem.m, problem.n, problem.c_row_stride, problem.c_column_stride,
+                          problem.m, problem.n}
+          : BlockedMatrix{problem.c, problem.n, problem.m, problem.c_column_stride, problem.c_row_stride,
+                          problem.n, problem.m};
+  check(visit_scalars(problem.out, problem.out,
+                      [&]<class Out, class Same>(std::type_identity<Out>, std::type_identity<Same>) {
+                        return launch_combine<compute_type<Out>, Out>(
+                            stream, device, products, target,
+                            sum_of_products(static_cast<int>(route.k_parts)), problem.alpha.real(),
+                            problem.beta.real());
+                      }),
+        "gemm: launching the combining kernel");
+}
+
 void scale(cudaStream_t stream, const Device& device, const GemmProblem& problem) {
   if (problem.beta == 1.0) return;
   check(visit_scalars(problem.out, problem.out,
@@ -258,6 +318,10 @@ void gemm(cudaStream_t stream, const GemmProblem& problem) {
     return;
   }
   const StreamWorkspace workspace(stream, "gemm", problem.workspace, route.workspace_bytes);
+  if (route.k_parts > 1) {
+    multiply_parts(stream, device, problem, route, workspace.data());
+    return;
+  }
   if (route.plan.classical()) {
     multiply(stream, device, problem.in, problem.out, route.kernel, whole_product(problem, route),
              workspace.data());
@@ -277,6 +341,9 @@ std::string describe(const GemmProblem& problem) {
   text << "products by: ";
   switch (route.kernel) {
     case GemmKernel::tuned:
+      if (route.k_parts > 1)
+        text << route.k_parts << " parts of k, added up afterwards, " << route.workspace_bytes
+             << " bytes of workspace, ";
       text << "Papillon, backends/cuda/gemm_"
            << (size_of(problem.in) == 2            ? "16bit"
                : problem.in == ScalarType::float64 ? "double"

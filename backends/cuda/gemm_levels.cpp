@@ -20,6 +20,15 @@ bool LevelTables::pairs() const {
   return true;
 }
 
+LevelTables sum_of_products(int products) {
+  LevelTables result;
+  result.levels = 1;
+  result.rank[0] = products;
+  result.slow[0] = result.fast[0] = 1;
+  std::fill_n(result.entries, products, std::int8_t{1});
+  return result;
+}
+
 bool packs_turned(const LevelTables& tables) {
   return tables.levels <= LevelTables::most_pair_levels && tables.pairs();
 }

@@ -33,6 +33,9 @@ enum class LevelTable { u, v, w };
 /// Throws std::invalid_argument where the tables are too large for a kernel's parameters.
 LevelTables level_tables(const detail::GemmPlan& plan, LevelTable which, bool rows_fastest);
 
+/// The table that adds up so many products of one block.
+LevelTables sum_of_products(int products);
+
 /// A matrix cut into a grid of blocks, of which the last ones may be ragged or empty.
 struct BlockedMatrix {
   void* data = nullptr;

@@ -53,7 +53,26 @@ GemmKernel choose_kernel(const GemmProblem& problem, std::int64_t m, std::int64_
   return !aligned || cublas_is_faster(problem.in, m, n, k, batch) ? GemmKernel::cublas : own;
 }
 
+/// Cuts k into parts of whole 16 elements, so that rows of parts are aligned too.
+void cut_k(const GemmProblem& problem, GemmRoute& route) {
+  const std::int64_t parts = k_parts(problem.in, problem.m, problem.n, problem.k);
+  if (parts == 1) return;
+  const std::int64_t part = (problem.k + parts - 1) / parts;
+  route.k_part = (part + 15) / 16 * 16;
+  route.k_parts = (problem.k + route.k_part - 1) / route.k_part;
+  if (route.k_parts == 1) return;
+  route.workspace_bytes = static_cast<std::size_t>(route.k_parts * part_products(problem, route).matrix) *
+                          size_of(compute_scalar(problem.in));
+}
+
 }  // namespace
+
+PartProducts part_products(const GemmProblem& problem, const GemmRoute& route) {
+  const std::int64_t rows = route.c_row_major ? problem.m : problem.n;
+  const std::int64_t columns = route.c_row_major ? problem.n : problem.m;
+  const std::int64_t stride = (columns + 15) / 16 * 16;
+  return {stride, rows * stride};
+}
 
 std::string_view name_of(GemmKernel kernel) {
   switch (kernel) {
@@ -96,6 +115,7 @@ GemmRoute route_gemm(const GemmProblem& problem) {
     const bool aligned =
         aligned_rows_for_gemm(whole_product(problem, route), size_of(problem.in), size_of(problem.out));
     route.kernel = choose_kernel(problem, problem.m, problem.n, problem.k, problem.batch, aligned);
+    if (route.kernel == GemmKernel::tuned && problem.batch == 1) cut_k(problem, route);
   }
   route.workspace_bytes =
       plan.workspace_bytes + (route.kernel == GemmKernel::cublas ? cublas_workspace_bytes : 0);

@@ -29,7 +29,10 @@ struct GemmRoute {
   bool turns_a = false;  ///< in packing: the other index is the fastest of packed sums
   bool turns_b = false;
   bool c_row_major = true;
-  std::size_t workspace_bytes = 0;  ///< of the plan, then of cuBLAS
+  std::int64_t k_parts =
+      1;  ///< of a classical product on the tuned kernels: batches of so many, added up afterwards
+  std::int64_t k_part = 0;          ///< k of each part but the last, which may have less
+  std::size_t workspace_bytes = 0;  ///< of the plan or the parts, then of cuBLAS
 };
 
 /// Pure but for looking whether cuBLAS is there. Throws std::invalid_argument for what the backend does not
@@ -38,6 +41,14 @@ GemmRoute route_gemm(const detail::GemmProblem& problem);
 
 /// The whole problem as one batch of products; its operands have a contiguous index each.
 GemmProduct whole_product(const detail::GemmProblem& problem, const GemmRoute& route);
+
+/// The products of the parts of k, the last one apart where it is shorter, in the workspace: rows of
+/// `stride`, matrices of `matrix` elements of the type of sums.
+struct PartProducts {
+  std::int64_t stride = 0;
+  std::int64_t matrix = 0;
+};
+PartProducts part_products(const detail::GemmProblem& problem, const GemmRoute& route);
 
 /// The product of the route with A, B and C changing places where C is column-major, so that it is row-major.
 GemmProduct turned(const GemmProduct& product);

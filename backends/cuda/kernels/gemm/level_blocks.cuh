@@ -14,6 +14,7 @@ namespace papillon::cuda {
 
 inline constexpr int level_threads = 256;
 inline constexpr int most_factors_at_a_time = 1024;
+inline constexpr int terms_at_a_time = 8;
 
 /// The factor of grid block (slow, fast) in `product`: the product of the levels' entries.
 __device__ __forceinline__ int level_factor(const LevelTables& tables, int product, int slow, int fast) {
@@ -114,12 +115,20 @@ __global__ void __launch_bounds__(level_threads)
       factors[p] = level_factor(tables, static_cast<int>(products.first + first) + p, block / grid.fast,
                                 block % grid.fast);
     __syncthreads();
-    for (int p = 0; inside && p < count; ++p) {
-      if (factors[p] == 0) continue;
-      C values[V];
-      load_elements<C, V>(source + (first + p) * products.matrix, 1, V, values);
+    // Some terms at a time, so that their loads are under way together.
+    for (int p = 0; inside && p < count; p += terms_at_a_time) {
+      C values[terms_at_a_time][V];
 #pragma unroll
-      for (int v = 0; v < V; ++v) sums[v] = fused(static_cast<C>(factors[p]), values[v], sums[v]);
+      for (int t = 0; t < terms_at_a_time; ++t) {
+        if (p + t < count && factors[p + t] != 0)
+          load_elements<C, V>(source + (first + p + t) * products.matrix, 1, V, values[t]);
+      }
+#pragma unroll
+      for (int t = 0; t < terms_at_a_time; ++t) {
+        if (p + t >= count || factors[p + t] == 0) continue;
+#pragma unroll
+        for (int v = 0; v < V; ++v) sums[v] = fused(static_cast<C>(factors[p + t]), values[t][v], sums[v]);
+      }
     }
   }
   if (!inside) return;
