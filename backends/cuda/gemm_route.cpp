@@ -117,7 +117,7 @@ GemmRoute route_gemm(const GemmProblem& problem) {
     route.kernel = choose_kernel(problem, problem.m, problem.n, problem.k, problem.batch, aligned);
     if (route.kernel == GemmKernel::tuned && problem.batch == 1) cut_k(problem, route);
   }
-  route.workspace_bytes =
+  route.workspace_bytes +=
       plan.workspace_bytes + (route.kernel == GemmKernel::cublas ? cublas_workspace_bytes : 0);
   return route;
 }
