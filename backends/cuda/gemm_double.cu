@@ -9,19 +9,30 @@
 namespace papillon::cuda {
 namespace {
 
-using Tile = DoubleTile<4, 2, 2, 8, 4>;  // 128 x 128, one block a multiprocessor
+using LargeTile = DoubleTile<4, 2, 2, 8, 4>;   // 128 x 128, one block a multiprocessor
+using MiddleTile = DoubleTile<2, 4, 2, 4, 4>;  // 64 x 128
+using LowTile = DoubleTile<1, 4, 2, 4, 4>;     // 32 x 128
 
-template <bool AKFastest, bool BKFastest>
-cudaError_t launch_oriented(cudaStream_t stream, const Device& device, const GemmProduct& product,
-                            KernelUse* use) {
+template <class Tile, bool AKFastest, bool BKFastest>
+cudaError_t launch_tile(cudaStream_t stream, const Device& device, const GemmProduct& product,
+                        KernelUse* use) {
   constexpr auto kernel = &gemm_double<Tile, AKFastest, BKFastest>;
-  constexpr int bytes = Tile::shared_bytes<AKFastest, BKFastest>;
+  constexpr int bytes = Tile::template shared_bytes<AKFastest, BKFastest>;
   const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) return describe_kernel<kernel>(Tile::threads, bytes, *use);
   const TileOrder order = tile_order(product, Tile::m, Tile::n, 8);
-  return launch<kernel>(stream, std::min(order.tiles, std::int64_t{device.multiprocessors}), Tile::threads,
+  const int resident = device.shared_bytes / (bytes + 1024) > 1 ? 2 : 1;
+  return launch<kernel>(stream, std::min(order.tiles, device.multiprocessors * resident), Tile::threads,
                         bytes, product, order);
+}
+
+template <bool AKFastest, bool BKFastest>
+cudaError_t launch_oriented(cudaStream_t stream, const Device& device, const GemmProduct& product,
+                            KernelUse* use) {
+  if (product.m <= 32) return launch_tile<LowTile, AKFastest, BKFastest>(stream, device, product, use);
+  if (product.m <= 64) return launch_tile<MiddleTile, AKFastest, BKFastest>(stream, device, product, use);
+  return launch_tile<LargeTile, AKFastest, BKFastest>(stream, device, product, use);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ cudaError_t launch_split(cudaStream_t stream, const Device& device, const GemmPr
   const std::int64_t slabs = (product.k + Tile::depth - 1) / Tile::depth;
   const std::int64_t k_part = (slabs + Split - 1) / Split * Tile::depth;
   const std::int64_t blocks =
-      Split > 1 ? order.tiles * Split
-                : std::min(order.tiles, std::int64_t{device.multiprocessors} * resident<Tile>);
+      Split > 1 ? std::int64_t{order.tiles} * Split
+                : std::int64_t{std::min(order.tiles, device.multiprocessors * resident<Tile>)};
   return launch<kernel, Split>(stream, blocks, Tile::threads, Tile::shared_bytes, product, order, k_part,
                                static_cast<float>(product.alpha), static_cast<float>(product.beta));
 }

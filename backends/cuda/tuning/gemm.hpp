@@ -60,10 +60,10 @@ constexpr std::int64_t most_cublas_batch(ScalarType in, std::int64_t least_exten
 /// scalars run at a time.
 constexpr std::int64_t k_parts(ScalarType in, std::int64_t m, std::int64_t n, std::int64_t k) {
   const std::int64_t tiles = ((m + 127) / 128) * ((n + 127) / 128);
-  const std::int64_t places = in == ScalarType::float32 ? 264 : 132;
+  const std::int64_t places = in == ScalarType::float32 || m <= 64 ? 264 : 132;
   const std::int64_t least_k = size_of(in) == 2 ? 512 : 64;
   std::int64_t parts = 1;
-  while (parts < 64 && tiles * parts * 2 <= places && k >= least_k * parts * 2) parts *= 2;
+  while (parts < 256 && tiles * parts * 2 <= places && k >= least_k * parts * 2) parts *= 2;
   return parts;
 }
 

@@ -8,7 +8,6 @@
 #include "kernels/gemm/vectors.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_80_matrix.cuh"
-#include "kernels/ptx/sm_80_shared.cuh"
 
 namespace papillon::cuda {
 
@@ -37,88 +36,100 @@ struct DoubleTile {
   static constexpr int shared_bytes = stages * Stream<AKFastest, BKFastest>::slab_bytes;
 };
 
-__device__ __forceinline__ double load_double(std::uint32_t address) {
-  return __builtin_bit_cast(double, ptx::load_8(address));
-}
-
-/// Bytes from an element of a slab to the one `index` rows (columns) and `k` further.
+/// Elements from one of a slab to the one `index` rows (columns) and `k` further.
 template <class Copy, bool KFastest>
-__device__ __forceinline__ constexpr int slab_offset(int index, int k) {
-  return (KFastest ? index * Copy::row + k : k * Copy::row + index) * static_cast<int>(sizeof(double));
+constexpr int slab_offset(int index, int k) {
+  return KFastest ? index * Copy::row + k : k * Copy::row + index;
 }
 
-/// Adds the products of one slab to a warp's sums; `a` and `b` are the addresses of the lane's first
-/// elements.
+/// What a lane has of a step of 8 k. Elements of the next step are read while this one's are multiplied:
+/// those of A into registers of their own, each of B into its predecessor's, as soon as that is used.
 template <class Tile, bool AKFastest, bool BKFastest>
-__device__ __forceinline__ void add_slab(double (&sums)[Tile::row_units][Tile::column_units][4],
-                                         std::uint32_t a, std::uint32_t b) {
+struct DoubleFragments {
   using A = typename Tile::template ACopy<AKFastest>;
   using B = typename Tile::template BCopy<BKFastest>;
+  static constexpr int b_begin = A::elements;  ///< of a slab
+  double left[2][Tile::row_units][4];
+  double right[Tile::column_units][2];
+
+  __device__ __forceinline__ void load_left(int buffer, const double* a) {
 #pragma unroll
-  for (int k = 0; k < Tile::depth; k += 8) {
-    double left[Tile::row_units][4];
-#pragma unroll
-    for (int i = 0; i < Tile::row_units; ++i) {
+    for (int i = 0; i < Tile::row_units; ++i)
 #pragma unroll
       for (int part = 0; part < 4; ++part)
-        left[i][part] = load_double(a + slab_offset<A, AKFastest>(16 * i + part % 2 * 8, k + part / 2 * 4));
-    }
-    double right[Tile::column_units][2];
+        left[buffer][i][part] = a[slab_offset<A, AKFastest>(16 * i + part % 2 * 8, part / 2 * 4)];
+  }
+  __device__ __forceinline__ void load_right(int j, const double* b) {
+#pragma unroll
+    for (int part = 0; part < 2; ++part) right[j][part] = b[slab_offset<B, BKFastest>(8 * j, 4 * part)];
+  }
+
+  /// Multiplies the step in `buffer`, and reads the next one, whose first elements are at `a` and `b`.
+  __device__ __forceinline__ void step(double (&sums)[Tile::row_units][Tile::column_units][4], int buffer,
+                                       const double* a, const double* b) {
+    load_left(1 - buffer, a);
 #pragma unroll
     for (int j = 0; j < Tile::column_units; ++j) {
 #pragma unroll
-      for (int part = 0; part < 2; ++part)
-        right[j][part] = load_double(b + slab_offset<B, BKFastest>(8 * j, k + 4 * part));
-    }
-#pragma unroll
-    for (int j = 0; j < Tile::column_units; ++j) {
-#pragma unroll
-      for (int i = 0; i < Tile::row_units; ++i)
-        ptx::multiply_add_8(left[i][0], left[i][1], left[i][2], left[i][3], right[j][0], right[j][1],
-                            sums[i][j]);
+      for (int i = 0; i < Tile::row_units; ++i) {
+        const double(&x)[4] = left[buffer][i];
+        ptx::multiply_add_8(x[0], x[1], x[2], x[3], right[j][0], right[j][1], sums[i][j]);
+      }
+      load_right(j, b);
     }
   }
-}
+};
 
 /// See launch_gemm_double. The blocks share the tiles.
 template <class Tile, bool AKFastest, bool BKFastest>
 __global__ void __launch_bounds__(Tile::threads)
     gemm_double(const __grid_constant__ GemmProduct product, const __grid_constant__ TileOrder order) {
-  using A = typename Tile::template ACopy<AKFastest>;
-  using B = typename Tile::template BCopy<BKFastest>;
+  using Fragments = DoubleFragments<Tile, AKFastest, BKFastest>;
   using Stream = typename Tile::template Stream<AKFastest, BKFastest>;
+  constexpr int slab = Stream::slab_bytes / static_cast<int>(sizeof(double));
+  static_assert(Tile::depth == 16, "a slab is two steps");
   extern __shared__ __align__(1024) unsigned char shared[];
-  const std::uint32_t ring = ptx::shared_address(shared);
+  const double* ring = reinterpret_cast<const double*>(shared);
+  const std::uint32_t ring_address = ptx::shared_address(shared);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int warp_row = warp % Tile::warps_m * Tile::row_units * 16;
   const int warp_column = warp / Tile::warps_m * Tile::column_units * 8;
-  const std::uint32_t a = ring + slab_offset<A, AKFastest>(warp_row + lane / 4, lane % 4);
-  const std::uint32_t b = ring + A::elements * static_cast<int>(sizeof(double)) +
-                          slab_offset<B, BKFastest>(warp_column + lane / 4, lane % 4);
+  const double* a = ring + slab_offset<typename Fragments::A, AKFastest>(warp_row + lane / 4, lane % 4);
+  const double* b = ring + Fragments::b_begin +
+                    slab_offset<typename Fragments::B, BKFastest>(warp_column + lane / 4, lane % 4);
+  constexpr int a_step = slab_offset<typename Fragments::A, AKFastest>(0, 8);
+  constexpr int b_step = slab_offset<typename Fragments::B, BKFastest>(0, 8);
 
-  Stream stream(product, order, blockIdx.x);
+  Stream stream(product, order, static_cast<int>(blockIdx.x));
 #pragma unroll 1
-  for (int slot = 0; slot < Tile::stages - 1; ++slot)
-    stream.next(product, order, ring + slot * Stream::slab_bytes);
+  for (int slot = 0; slot < Tile::stages; ++slot)
+    stream.next(product, order, ring_address + slot * Stream::slab_bytes);
+  ptx::async_copy_wait<Tile::stages - 1>();
+  __syncthreads();
+  Fragments fragments;
+  fragments.load_left(0, a);
+#pragma unroll
+  for (int j = 0; j < Tile::column_units; ++j) fragments.load_right(j, b);
+
+  const int slabs = static_cast<int>((product.k + Tile::depth - 1) / Tile::depth);
   int slot = 0;
 #pragma unroll 1
-  for (std::int64_t tile = blockIdx.x; tile < order.tiles; tile += gridDim.x) {
+  for (int tile = static_cast<int>(blockIdx.x); tile < order.tiles; tile += static_cast<int>(gridDim.x)) {
     double sums[Tile::row_units][Tile::column_units][4] = {};
 #pragma unroll 1
-    for (std::int64_t k = 0; k < product.k; k += Tile::depth) {
+    for (int left = slabs; left > 0; --left) {
+      fragments.step(sums, 0, a + slot * slab + a_step, b + slot * slab + b_step);
       ptx::async_copy_wait<Tile::stages - 2>();
-      __syncthreads();  // the slab is there for all, and all have left the one that the next copy replaces
-      const int free_slot = slot == 0 ? Tile::stages - 1 : slot - 1;
-      stream.next(product, order, ring + free_slot * Stream::slab_bytes);
-      add_slab<Tile, AKFastest, BKFastest>(sums, a + slot * Stream::slab_bytes,
-                                           b + slot * Stream::slab_bytes);
+      __syncthreads();  // the next slab is there for all, and all have read what they need of this one
+      stream.next(product, order, ring_address + slot * Stream::slab_bytes);
       slot = slot + 1 == Tile::stages ? 0 : slot + 1;
+      fragments.step(sums, 1, a + slot * slab, b + slot * slab);
     }
     const TilePlace at = place_of(order, tile);
     double* c = static_cast<double*>(product.c) + at.matrix * product.c_batch;
-    const std::int64_t first_row = at.row * Tile::m + warp_row + lane / 4;
-    const std::int64_t first_column = at.column * Tile::n + warp_column + lane % 4 * 2;
+    const std::int64_t first_row = std::int64_t{at.row} * Tile::m + warp_row + lane / 4;
+    const std::int64_t first_column = std::int64_t{at.column} * Tile::n + warp_column + lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < 2 * Tile::row_units; ++i) {
       const std::int64_t row = first_row + 8 * i;

@@ -130,8 +130,8 @@ class SlabStream {
  private:
   __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order) {
     const TilePlace place = place_of(order, tile_);
-    const std::int64_t row = place.row * Tile::m;
-    const std::int64_t column = place.column * Tile::n;
+    const std::int64_t row = std::int64_t{place.row} * Tile::m;
+    const std::int64_t column = std::int64_t{place.column} * Tile::n;
     k_ = first_k_;
     a_.start(static_cast<const float*>(product.a) + place.matrix * product.a_batch +
                  (AKFastest ? row * product.a_stride + k_ : k_ * product.a_stride + row),
@@ -286,8 +286,8 @@ __device__ __forceinline__ void add_up_tile(const TileSums<Tile>& sums, const Ge
       total[2] += __uint_as_float(part.z);
       total[3] += __uint_as_float(part.w);
     }
-    const std::int64_t row = at.row * Tile::m + index / (Tile::n / 4);
-    const std::int64_t column = at.column * Tile::n + index % (Tile::n / 4) * 4;
+    const std::int64_t row = std::int64_t{at.row} * Tile::m + index / (Tile::n / 4);
+    const std::int64_t column = std::int64_t{at.column} * Tile::n + index % (Tile::n / 4) * 4;
     if (row < product.m && column < product.n) {
       finish_elements<float, float, 4>(c + row * product.c_stride + column, 1, product.n - column, total,
                                        alpha, beta);
@@ -334,8 +334,8 @@ __global__ void __launch_bounds__(Tile::threads,
     const TilePlace at = place_of(order, tile);
     float* c = static_cast<float*>(product.c) + at.matrix * product.c_batch;
     if constexpr (Split == 1) {
-      write_tile<Tile>(sums, product, c, at.row * Tile::m + place.row, at.column * Tile::n + place.column,
-                       alpha, beta);
+      write_tile<Tile>(sums, product, c, std::int64_t{at.row} * Tile::m + place.row,
+                       std::int64_t{at.column} * Tile::n + place.column, alpha, beta);
     } else {
       add_up_tile<Tile, Split>(sums, product, c, at, ring, rank, place, alpha, beta);
     }

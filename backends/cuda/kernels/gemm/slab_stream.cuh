@@ -26,7 +26,6 @@ class SlabCopy {
 
   /// The operand's first element of the tile is `source`; `left` of its rows (columns) are there.
   __device__ __forceinline__ void start(const T* source, std::int64_t stride, std::int64_t left) {
-    stride_ = stride;
     slow_ = static_cast<int>(threadIdx.x) / words;
     fast_ = static_cast<int>(threadIdx.x) % words * word;
     source_ = source + slow_ * stride + fast_;
@@ -34,7 +33,7 @@ class SlabCopy {
   }
 
   /// The next slab, of which `k_left` of k are there, to shared memory at `slab`.
-  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t k_left) {
+  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t stride, std::int64_t k_left) {
     const int k_here = static_cast<int>(k_left < Depth ? k_left : Depth);
     const int fast_here = KFastest ? k_here : left_;
     const int slow_here = KFastest ? left_ : k_here;
@@ -46,9 +45,9 @@ class SlabCopy {
       const int slow = slow_ + step * rows_at_a_time;
       ptx::async_copy_16_filled(slab + (slow * row + fast_) * static_cast<int>(sizeof(T)), source,
                                 slow < slow_here ? valid : 0);
-      source += rows_at_a_time * stride_;
+      source += rows_at_a_time * stride;
     }
-    source_ += KFastest ? Depth : Depth * stride_;
+    source_ += KFastest ? Depth : Depth * stride;
   }
 
  private:
@@ -58,7 +57,6 @@ class SlabCopy {
   static_assert(Threads % words == 0 && steps * rows_at_a_time == (KFastest ? Extent : Depth));
 
   const T* source_;
-  std::int64_t stride_;
   int slow_;
   int fast_;
   int left_;
@@ -71,7 +69,7 @@ class SlabStream {
  public:
   static constexpr int slab_bytes = (ACopy::elements + BCopy::elements) * static_cast<int>(sizeof(T));
 
-  __device__ __forceinline__ SlabStream(const GemmProduct& product, const TileOrder& order, std::int64_t tile)
+  __device__ __forceinline__ SlabStream(const GemmProduct& product, const TileOrder& order, int tile)
       : tile_(tile) {
     if (tile_ < order.tiles) open(product, order);
   }
@@ -80,11 +78,11 @@ class SlabStream {
   __device__ __forceinline__ void next(const GemmProduct& product, const TileOrder& order,
                                        std::uint32_t slab) {
     if (tile_ < order.tiles) {
-      a_.copy(slab, k_left_);
-      b_.copy(slab + ACopy::elements * static_cast<int>(sizeof(T)), k_left_);
+      a_.copy(slab, product.a_stride, k_left_);
+      b_.copy(slab + ACopy::elements * static_cast<int>(sizeof(T)), product.b_stride, k_left_);
       k_left_ -= Tile::depth;
       if (k_left_ <= 0) {
-        tile_ += gridDim.x;
+        tile_ += static_cast<int>(gridDim.x);
         if (tile_ < order.tiles) open(product, order);
       }
     }
@@ -94,8 +92,8 @@ class SlabStream {
  private:
   __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order) {
     const TilePlace place = place_of(order, tile_);
-    const std::int64_t row = place.row * Tile::m;
-    const std::int64_t column = place.column * Tile::n;
+    const std::int64_t row = std::int64_t{place.row} * Tile::m;
+    const std::int64_t column = std::int64_t{place.column} * Tile::n;
     k_left_ = product.k;
     a_.start(static_cast<const T*>(product.a) + place.matrix * product.a_batch +
                  (AKFastest ? row * product.a_stride : row),
@@ -107,7 +105,7 @@ class SlabStream {
 
   ACopy a_;
   BCopy b_;
-  std::int64_t tile_;
+  int tile_;
   std::int64_t k_left_ = 0;
 };
 
