@@ -25,9 +25,9 @@ constexpr std::int64_t chunk_lines = 2048;
 /// Bytes of the points of a line that are packed at a time: a panel of A stays in the nearest cache.
 constexpr std::int64_t line_bytes = 2048;
 /// Bytes of panels of B that a task goes through for every panel of A: they stay in the second cache.
-constexpr std::int64_t task_bytes = std::int64_t{512} << 10;
+constexpr std::int64_t task_bytes = std::int64_t{384} << 10;
 /// Bytes that a task packs.
-constexpr std::int64_t pack_bytes = std::int64_t{96} << 10;
+constexpr std::int64_t pack_bytes = std::int64_t{256} << 10;
 /// Sums of 16-bit C that are kept at a time.
 constexpr std::int64_t kept_sums = std::int64_t{1} << 22;
 constexpr std::int64_t tasks_per_thread = 12;

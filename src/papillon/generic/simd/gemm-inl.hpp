@@ -55,6 +55,11 @@ struct TermSum {
   const PanelTerm<S>* terms;
   int count;
 
+  /// What lies at `offset` will be read soon.
+  HWY_INLINE void fetch(std::int64_t offset) const {
+    for (int t = 0; t < count; ++t) __builtin_prefetch(terms[t].data + offset);
+  }
+
   /// The sum of the vectors at `offset` of every block.
   template <class D>
   HWY_INLINE hn::Vec<D> vector(D d, std::int64_t offset) const {
@@ -66,18 +71,37 @@ struct TermSum {
   }
 };
 
-/// Neighbouring lines: `Vectors` vectors of a point.
+/// Points of a panel that are packed before those of the next one: far rows are visited a stretch of
+/// neighbouring panels at a time.
+inline constexpr std::int64_t points_together = 32;
+
+/// Panels of neighbouring lines, `Vectors` vectors a point. What the next panel, or the first one after the
+/// last, will read is fetched: hardware does not follow strides of a page.
 template <int Vectors, class D, class S>
-HWY_NOINLINE void pack_neighbours(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
+HWY_NOINLINE void pack_neighbours(const TermSum<S>& sum, const PanelShape& shape, std::int64_t panels,
                                   std::int64_t points, hn::TFromD<D>* to) {
   constexpr std::int64_t l = hn::MaxLanes(D());
-  for (std::int64_t p = 0; p < points; ++p) {
-    PAPILLON_UNROLL
-    for (int v = 0; v < Vectors; ++v)
-      hn::StoreU(sum.vector(D(), line + v * l + p * shape.point_stride), D(), to + v * l);
-    to += Vectors * l;
+  constexpr std::int64_t width = Vectors * l;
+  for (std::int64_t first = 0; first < points; first += points_together) {
+    const std::int64_t last = std::min(first + points_together, points);
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      const std::int64_t ahead =
+          panel + 1 < panels ? width : points_together * shape.point_stride - panel * width;
+      hn::TFromD<D>* at = to + (panel * shape.points + first) * width;
+      for (std::int64_t p = first; p < last; ++p, at += width) {
+        const std::int64_t offset = panel * width + p * shape.point_stride;
+        PAPILLON_UNROLL
+        for (int v = 0; v < Vectors; ++v) {
+          sum.fetch(offset + v * l + ahead);
+          hn::StoreU(sum.vector(D(), offset + v * l), D(), at + v * l);
+        }
+      }
+    }
   }
 }
+
+/// Vectors of points that are fetched ahead.
+inline constexpr std::int64_t transposed_ahead = 8;
 
 /// Lines of neighbouring points, `Width` of them: squares of lanes are transposed. Returns the points packed,
 /// which are whole squares.
@@ -140,19 +164,23 @@ void pack_anyhow(const PanelTerm<S>* terms, int count, const PanelShape& shape, 
   }
 }
 
-/// Packs points in one of the fast ways where no block lacks any; returns how many.
+/// Packs whole panels in one of the fast ways, as many of their points as no block lacks; returns how many.
 template <int Width, class S>
-std::int64_t pack_whole(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
+std::int64_t pack_whole(const TermSum<S>& sum, const PanelShape& shape, std::int64_t panels,
                         std::int64_t points, typename RealSum<S>::type* to) {
   using R = typename RealSum<S>::type;
   if constexpr (packed_parts<S> == 1) {
     if (shape.line_stride == 1) {
       using D = hn::CappedTag<R, Width>;
-      constexpr int vectors = Width / static_cast<int>(hn::MaxLanes(D()));
-      pack_neighbours<vectors, D>(sum, shape, line, points, to);
+      pack_neighbours<Width / static_cast<int>(hn::MaxLanes(D())), D>(sum, shape, panels, points, to);
       return points;
     }
-    if (shape.point_stride == 1) return pack_transposed<Width>(sum, shape, line, points, to);
+    if (shape.point_stride == 1) {
+      std::int64_t done = 0;
+      for (std::int64_t panel = 0; panel < panels; ++panel)
+        done = pack_transposed<Width>(sum, shape, panel * Width, points, to + panel * Width * shape.points);
+      return done;
+    }
   }
   return 0;
 }
@@ -166,41 +194,62 @@ void pack_panels(const PanelTerm<S>* terms, int count, const PanelShape& shape,
     points = std::min(points, terms[t].points);
   }
   const TermSum<S> sum{terms, count};
+  const std::int64_t whole = lines / shape.width;
+  const std::int64_t done = shape.width == tile_rows
+                                ? pack_whole<tile_rows>(sum, shape, whole, points, to)
+                                : pack_whole<tile_columns<S>>(sum, shape, whole, points, to);
   for (std::int64_t line = 0; line < shape.lines; line += shape.width) {
-    std::int64_t done = 0;
-    if (line + shape.width <= lines) {
-      done = shape.width == tile_rows ? pack_whole<tile_rows>(sum, shape, line, points, to)
-                                      : pack_whole<tile_columns<S>>(sum, shape, line, points, to);
-    }
-    pack_anyhow(terms, count, shape, line, done, to);
+    pack_anyhow(terms, count, shape, line, line < whole * shape.width ? done : 0, to);
     to += shape.points * shape.width * packed_parts<S>;
   }
 }
+
+/// The rows of C that the next tile will be added to: fetched while this one is computed, a row at a time, so
+/// that panels need not wait for the memory's far answers.
+template <class T>
+struct NextTile {
+  const GemmPart<T>* part;
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+
+  HWY_INLINE void fetch(int r) const {
+    constexpr std::int64_t line = cache_line_bytes / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t offset = (row + r) * part->row_stride + column;
+    for (int t = 0; t < part->target_count; ++t) {
+      const T* const c = part->targets[t].data + offset;
+      for (std::int64_t j = 0; j < tile_columns<T>; j += line) __builtin_prefetch(c + j, 0, 2);
+    }
+  }
+};
 
 /// The product of a panel of A and one of B, `Rows` and `Vectors` of them, in `to`, rows of tile_columns.
 template <int Rows, int Vectors, class T>
 HWY_NOINLINE void multiply_panels(const typename RealSum<T>::type* HWY_RESTRICT a,
                                   const typename RealSum<T>::type* HWY_RESTRICT b, std::int64_t points,
-                                  typename RealSum<T>::type* HWY_RESTRICT to) {
+                                  typename RealSum<T>::type* HWY_RESTRICT to, const NextTile<T>& next) {
   using R = typename RealSum<T>::type;
   constexpr int l = lanes<R>;
   constexpr int width = tile_columns<T>;
   const Tag<R> d;
+  const std::int64_t step = (points + tile_rows - 1) / tile_rows;
   if constexpr (RealSum<T>::complex) {
     static_assert(Vectors == 1);
     Vector<R> real[Rows], imaginary[Rows];
     PAPILLON_UNROLL
     for (int r = 0; r < Rows; ++r) real[r] = imaginary[r] = hn::Zero(d);
-    for (std::int64_t p = 0; p < points; ++p) {
-      const auto x = hn::Load(d, b), y = hn::Load(d, b + width);
-      PAPILLON_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const auto s = hn::Set(d, a[r]), t = hn::Set(d, a[tile_rows + r]);
-        real[r] = hn::NegMulAdd(t, y, hn::MulAdd(s, x, real[r]));
-        imaginary[r] = hn::MulAdd(t, x, hn::MulAdd(s, y, imaginary[r]));
+    for (std::int64_t first = 0, row = 0; first < points; first += step, ++row) {
+      next.fetch(static_cast<int>(row));
+      for (std::int64_t p = first; p < std::min(first + step, points); ++p) {
+        const auto x = hn::Load(d, b), y = hn::Load(d, b + width);
+        PAPILLON_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          const auto s = hn::Set(d, a[r]), t = hn::Set(d, a[tile_rows + r]);
+          real[r] = hn::NegMulAdd(t, y, hn::MulAdd(s, x, real[r]));
+          imaginary[r] = hn::MulAdd(t, x, hn::MulAdd(s, y, imaginary[r]));
+        }
+        a += 2 * tile_rows;
+        b += 2 * width;
       }
-      a += 2 * tile_rows;
-      b += 2 * width;
     }
     PAPILLON_UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -214,18 +263,21 @@ HWY_NOINLINE void multiply_panels(const typename RealSum<T>::type* HWY_RESTRICT 
       PAPILLON_UNROLL
       for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::Zero(d);
     }
-    for (std::int64_t p = 0; p < points; ++p) {
-      Vector<R> x[Vectors];
-      PAPILLON_UNROLL
-      for (int v = 0; v < Vectors; ++v) x[v] = hn::Load(d, b + v * l);
-      PAPILLON_UNROLL
-      for (int r = 0; r < Rows; ++r) {
-        const auto s = hn::Set(d, a[r]);
+    for (std::int64_t first = 0, row = 0; first < points; first += step, ++row) {
+      next.fetch(static_cast<int>(row));
+      for (std::int64_t p = first; p < std::min(first + step, points); ++p) {
+        Vector<R> x[Vectors];
         PAPILLON_UNROLL
-        for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(s, x[v], sums[r][v]);
+        for (int v = 0; v < Vectors; ++v) x[v] = hn::Load(d, b + v * l);
+        PAPILLON_UNROLL
+        for (int r = 0; r < Rows; ++r) {
+          const auto s = hn::Set(d, a[r]);
+          PAPILLON_UNROLL
+          for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(s, x[v], sums[r][v]);
+        }
+        a += tile_rows;
+        b += width;
       }
-      a += tile_rows;
-      b += width;
     }
     PAPILLON_UNROLL
     for (int r = 0; r < Rows; ++r) {
@@ -237,7 +289,7 @@ HWY_NOINLINE void multiply_panels(const typename RealSum<T>::type* HWY_RESTRICT 
 
 template <class T>
 using PanelProduct = void (*)(const typename RealSum<T>::type*, const typename RealSum<T>::type*,
-                              std::int64_t, typename RealSum<T>::type*);
+                              std::int64_t, typename RealSum<T>::type*, const NextTile<T>&);
 
 /// The kernels for fewer rows and vectors than a whole tile has: [rows - 1][vectors - 1].
 template <class T, std::size_t... Is>
@@ -331,17 +383,6 @@ void update_tile(const GemmPart<T>& part, const GemmTarget<T>& target, std::int6
   }
 }
 
-/// The lines of C that a tile will be added to are on their way while it is computed.
-template <class T>
-HWY_INLINE void fetch_tile(const GemmPart<T>& part, const GemmTarget<T>& target, std::int64_t row,
-                           std::int64_t column, int rows) {
-  constexpr std::int64_t step = cache_line_bytes / static_cast<std::int64_t>(sizeof(T));
-  if (part.column_stride != 1) return;
-  const T* c = target.data + row * part.row_stride + column;
-  for (int r = 0; r < rows; ++r, c += part.row_stride)
-    for (std::int64_t j = 0; j < tile_columns<T>; j += step) __builtin_prefetch(c + j, 1);
-}
-
 template <class T>
 void multiply_part(const GemmPart<T>& part) {
   using R = typename RealSum<T>::type;
@@ -353,8 +394,9 @@ void multiply_part(const GemmPart<T>& part) {
     for (std::int64_t column = part.first_column; column < part.last_column; column += tile_columns<T>) {
       const std::int64_t columns = std::min<std::int64_t>(tile_columns<T>, part.last_column - column);
       const int vectors = static_cast<int>((columns + lanes<R> - 1) / lanes<R>);
-      for (int t = 0; t < part.target_count; ++t) fetch_tile(part, part.targets[t], row, column, rows);
-      panel_product<T>(rows, vectors)(a, part.b + column * part.points * parts, part.points, tile);
+      NextTile<T> next{&part, row, column + tile_columns<T>};
+      if (next.column >= part.last_column) next = {&part, row + tile_rows, part.first_column};
+      panel_product<T>(rows, vectors)(a, part.b + column * part.points * parts, part.points, tile, next);
       for (int t = 0; t < part.target_count; ++t) update_tile(part, part.targets[t], row, column, tile);
     }
   }
