@@ -19,7 +19,8 @@ namespace {
 /// Three matrices of a case.
 class Matrices {
  public:
-  explicit Matrices(const GemmCase& what) : what_(what), a_(buffer(what)), b_(buffer(what)), c_(buffer(what)) {}
+  explicit Matrices(const GemmCase& what)
+      : what_(what), a_(buffer(what)), b_(buffer(what)), c_(buffer(what)) {}
 
   GemmArrays arrays() { return {a_.data(), b_.data(), c_.data()}; }
   ConstTensorDescriptor a() { return matrix(a_); }

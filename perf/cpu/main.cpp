@@ -2,7 +2,8 @@
 
 // papillon-perf: the transform on the CPU beside a plain in-place scale loop over the same bytes and beside
 // peers, Kronecker products beside a chain of matrix products, the quantiser beside that loop, and matrix
-// products beside Eigen and OpenBLAS, all in one run. Google Benchmark does the timing; perf/run_cpu.py makes the table.
+// products beside Eigen and OpenBLAS, all in one run. Google Benchmark does the timing; perf/run_cpu.py makes
+// the table.
 //
 //   papillon-perf [--quick] [--plugin NAME=path]... [--kokkos-num-threads=N] [--benchmark_...]
 #include <benchmark/benchmark.h>
