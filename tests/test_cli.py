@@ -1292,6 +1292,13 @@ class MatrixProducts(CommandTest):
             a, b = self.normal((150, 201), dtype), self.normal((201, 93), dtype)
             c, text = self.multiply(a, b, "--algorithm", *choice)
             self.assert_close(c, a, b, text)
+            if choice == ("classical",):  # element by element too
+                gamma = (3 if np.dtype(dtype).kind == "c" else 1) * 205 * self.ROUNDOFF[dtype[1:]]
+                wide = np.complex128
+                bound = gamma * np.matmul(abs(a).astype(float), abs(b).astype(float)) * (2 if dtype == "<f8" else 1)
+                exact = np.matmul(a.astype(wide), b.astype(wide))
+                bound += abs(exact) * (2.0**-11 if dtype == "<f2" else 0)
+                self.assertTrue(np.all(abs(c - exact) <= 1.001 * bound), dtype)
             c, text = self.multiply(a, b, "--alpha", -0.3, "--algorithm", *choice)
             self.assert_close(c, a, b, text, -0.3)
 
