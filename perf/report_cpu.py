@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes docs/performance.md and docs/images/cpu_ratio.svg from a committed result of perf/run_cpu.py.
+"""Makes docs/performance.md, docs/images/cpu_ratio.svg and docs/images/cpu_gemm.svg from a committed result of perf/run_cpu.py.
 
     python3 perf/report_cpu.py perf/results/NAME/cpu.json docs
 """
@@ -137,11 +137,73 @@ division, rounding and packing.
 """
 
 
+GEMM_SERIES = [("openblas", "OpenBLAS", "x:"), ("eigen", "Eigen", "s:"), ("classical", "Papillon, classical", "o--"),
+               ("automatic", "Papillon, automatic", "o-")]
+# On two threads, of Eigen's classical product: the least ratio for each n.
+GEMM_GOALS = {2048: 1.0, 4096: 1.15}
+
+
+def gemm_chart(result, target):
+    figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+    for axes, scalar in zip(panels, ("float32", "float64")):
+        entries = {int(case.split("/")[1]): entry for case, entry in result["gemm"].items() if case.startswith(scalar)}
+        for who, label, style in GEMM_SERIES:
+            points = [(n, entry[who]["rate_two_threads"]) for n, entry in sorted(entries.items())
+                      if who in entry and entry[who]["rate_two_threads"]]
+            if points:
+                axes.plot(*zip(*points), style, label=label)
+        axes.set_xscale("log", base=2)
+        axes.set(xlabel="n", ylabel="GFLOP/s of 2 n³ operations", ylim=(0, None), title=f"{scalar}, two threads")
+        axes.title.set_fontsize(9)
+        axes.grid(True, alpha=0.3)
+    panels[0].legend(fontsize=7)
+    figure.savefig(target, metadata={"Date": None})
+
+
+def gemm_section(result):
+    """The section on matrix products; nothing for results without them."""
+    if not result.get("gemm"):
+        return ""
+    head = ["scalar / n", "threads", "OpenBLAS", "Eigen", "classical", "automatic", "levels", "of Eigen", "goal", "met",
+            "error of Eigen", "error, classical", "error, automatic"]
+    rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for case, entry in result["gemm"].items():
+        for threads, key in ((1, "rate"), (2, "rate_two_threads")):
+            rates = {who: entry[who][key] for who in entry if entry[who][key]}
+            if "automatic" not in rates:
+                continue
+            cells = [case, str(threads)]
+            cells += [f"{rates[who]:.0f}" if who in rates else "–" for who in ("openblas", "eigen", "classical", "automatic")]
+            cells.append(str(entry["automatic"]["levels"]))
+            ratio = rates["automatic"] / rates["eigen"] if "eigen" in rates else None
+            goal = GEMM_GOALS.get(int(case.split("/")[1])) if threads == 2 else None
+            cells.append(f"{ratio:.2f}" if ratio else "–")
+            cells += [f"{goal:.2f}", "yes" if ratio >= goal else "no"] if goal and ratio else ["–", "–"]
+            cells += [f"{entry[who]['error']:.1e}" if who in entry else "–" for who in ("eigen", "classical", "automatic")]
+            rows.append("| " + " | ".join(cells) + " |")
+    measured = f" ({result['gemm_date']}, commit {result['gemm_commit']})" if "gemm_commit" in result else ""
+    return f"""
+## Matrix products
+
+GFLOP/s of `papillon::gemm`, C = A B of row-major n x n matrices of normal numbers, 2 n³ operations counted whatever the
+algorithm, best of five{measured}. *Classical* has no levels of Strassen, *automatic* as many as it takes by itself. Eigen 3.4
+is compiled for this machine and takes its own threads; OpenBLAS is Debian's, loaded at run time where it is installed. Errors
+are |C - A B| / |A B| in the Frobenius norm over eight rows, of sums in a wider type. Goals: of Eigen's classical product, on two
+threads.
+
+![Rates of matrix products](images/cpu_gemm.svg)
+
+{chr(10).join(rows)}
+"""
+
+
 def main():
     source, docs = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     result = json.loads(source.read_text())
     (docs / "images").mkdir(exist_ok=True)
     chart(result, docs / "images" / "cpu_ratio.svg")
+    if result.get("gemm"):
+        gemm_chart(result, docs / "images" / "cpu_gemm.svg")
     (docs / "performance.md").write_text(f"""# Performance on the CPU
 
 This page is made by `perf/report_cpu.py` from `{source}`; measure your own machine with
@@ -162,7 +224,7 @@ data in the last-level cache; 16-bit rows that long are given a workspace for th
 ![Rates against length](images/cpu_ratio.svg)
 
 {table(result)}
-{product_section(result)}{quantizer_section(result)}""")
+{product_section(result)}{quantizer_section(result)}{gemm_section(result)}""")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ Writes OUT/cpu.json: the machine, the date, the commit, and for each case the be
 written; elements a second) of the in-place scale loop, Papillon and the peers; and under "kronecker" the best rates
 (GFLOP/s, two operations a multiply-add) of Kronecker products, the chain of Eigen's products and, for 2 x 2 factors, the
 Hadamard transform of that length; and under "quantize" the best rates (GB/s of input, of dequantize of output) of the
-quantiser, with those of the in-place scale loop over as many bytes.
+quantiser, with those of the in-place scale loop over as many bytes; and under "gemm" the best rates (GFLOP/s of a classical
+product's operations) of matrix products, with their relative errors and those of Eigen and OpenBLAS.
 """
 import argparse
 import datetime
@@ -130,6 +131,45 @@ def quantizer(one, two):
     return table
 
 
+GEMM_WHO = ("classical", "automatic", "eigen", "openblas")
+
+
+def best_gemm(raw):
+    """{case: {who: {"rate": GFLOP/s, "error": …, "levels": …}}} of matrix products, the fastest repetition of each."""
+    cases = {}
+    for entry in raw["benchmarks"]:
+        if entry.get("run_type") != "iteration" or "gemm_operations_per_second" not in entry:
+            continue
+        who, scalar, n = entry["run_name"].split("/")[:3]
+        found = {"rate": entry["gemm_operations_per_second"] / 1e9, "error": entry["relative_error"],
+                 "levels": int(entry.get("levels", 0))}
+        case = cases.setdefault(f"{scalar}/{n}", {})
+        who = who.removeprefix("gemm_")
+        if who not in case or found["rate"] > case[who]["rate"]:
+            case[who] = found
+    return cases
+
+
+def matrix_products(one, two):
+    """The entries of the table of matrix products, printed on the way."""
+    cases, cases_two = best_gemm(one), best_gemm(two) if two else {}
+    if cases:
+        print(f"\n{'gemm, GFLOP/s':16}" + "".join(f" {who:>10}" for who in GEMM_WHO)
+              + "".join(f" {who + ' x2':>12}" for who in GEMM_WHO) + "  of Eigen x2")
+    table = {}
+    for case, found in cases.items():
+        second = cases_two.get(case, {})
+        table[case] = {who: dict(found[who], rate_two_threads=second[who]["rate"] if who in second else None)
+                       for who in GEMM_WHO if who in found}
+        cells = [f"{found[who]['rate']:10.1f}" if who in found else f"{'-':>10}" for who in GEMM_WHO]
+        cells += [f"{second[who]['rate']:12.1f}" if who in second else f"{'-':>12}" for who in GEMM_WHO]
+        line = f"{case:16} " + " ".join(cells)
+        if "automatic" in second and "eigen" in second:
+            line += f"  {second['automatic']['rate'] / second['eigen']['rate']:.2f}"
+        print(line)
+    return table
+
+
 def cpu_model():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -210,6 +250,7 @@ def main():
         print(line)
     result["kronecker"] = products(one, two)
     result["quantize"] = quantizer(one, two)
+    result["gemm"] = matrix_products(one, two)
     target = arguments.out / "cpu.json"
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=1) + "\n")

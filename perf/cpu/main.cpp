@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // papillon-perf: the transform on the CPU beside a plain in-place scale loop over the same bytes and beside
-// peers, Kronecker products beside a chain of matrix products, and the quantiser beside that loop, all in one
-// run. Google Benchmark does the timing; perf/run_cpu.py makes the table.
+// peers, Kronecker products beside a chain of matrix products, the quantiser beside that loop, and matrix
+// products beside Eigen and OpenBLAS, all in one run. Google Benchmark does the timing; perf/run_cpu.py makes
+// the table.
 //
 //   papillon-perf [--quick] [--plugin NAME=path]... [--kokkos-num-threads=N] [--benchmark_...]
 #include <benchmark/benchmark.h>
@@ -16,6 +17,7 @@
 
 #include "buffer.hpp"
 #include "cases.hpp"
+#include "gemm.hpp"
 #include "kronecker.hpp"
 #include "limits.hpp"
 #include "papillon/generic/simd/kernels.hpp"
@@ -129,6 +131,7 @@ int main(int argc, char** argv) {
     }
     perf::register_products(quick, threads);
     perf::register_quantizer(quick, threads);
+    perf::register_matrix_products(quick, threads);
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
     return 0;

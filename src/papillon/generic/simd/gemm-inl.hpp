@@ -49,24 +49,53 @@ HWY_INLINE auto load_lanes(D d, const S* p) {
   }
 }
 
-template <class S>
+/// The first `count` of them, zeros after.
+template <class D, class S>
+HWY_INLINE auto load_lanes(D d, const S* p, std::size_t count) {
+  if constexpr (std::is_same_v<S, hn::TFromD<D>>) {
+    return hn::LoadN(d, p, count);
+  } else if constexpr (hn::MaxLanes(D()) == hn::MaxLanes(Tag<float>())) {
+    return load(p, count);
+  } else {
+    return hn::ResizeBitCast(d, load(p, count));
+  }
+}
+
+/// The sum of `Count` blocks; of any number where that is 0.
+template <class S, int Count>
 struct TermSum {
   using R = typename RealSum<S>::type;
+  static constexpr int kept = Count > 0 ? Count : 1;
+  const S* data[kept];
+  R coefficient[kept];
   const PanelTerm<S>* terms;
   int count;
 
+  TermSum(const PanelTerm<S>* blocks, int number) : terms(blocks), count(number) {
+    for (int t = 0; t < kept; ++t) {
+      data[t] = blocks[t].data;
+      coefficient[t] = blocks[t].coefficient;
+    }
+  }
+
   /// What lies at `offset` will be read soon.
   HWY_INLINE void fetch(std::int64_t offset) const {
-    for (int t = 0; t < count; ++t) __builtin_prefetch(terms[t].data + offset);
+    PAPILLON_UNROLL
+    for (int t = 0; t < kept; ++t) __builtin_prefetch(data[t] + offset);
   }
 
   /// The sum of the vectors at `offset` of every block.
   template <class D>
   HWY_INLINE hn::Vec<D> vector(D d, std::int64_t offset) const {
-    auto sum = load_lanes(d, terms[0].data + offset);
-    if (terms[0].coefficient != R{1}) sum = hn::Mul(sum, hn::Set(d, terms[0].coefficient));
-    for (int t = 1; t < count; ++t)
-      sum = hn::MulAdd(hn::Set(d, terms[t].coefficient), load_lanes(d, terms[t].data + offset), sum);
+    auto sum = load_lanes(d, data[0] + offset);
+    if (Count != 1 || coefficient[0] != R{1}) sum = hn::Mul(sum, hn::Set(d, coefficient[0]));
+    PAPILLON_UNROLL
+    for (int t = 1; t < kept; ++t)
+      sum = hn::MulAdd(hn::Set(d, coefficient[t]), load_lanes(d, data[t] + offset), sum);
+    if constexpr (Count == 0) {
+      for (int t = 1; t < count; ++t)
+        sum = hn::MulAdd(hn::Set(d, terms[t].coefficient), load_lanes(d, terms[t].data + offset), sum);
+    }
     return sum;
   }
 };
@@ -77,8 +106,8 @@ inline constexpr std::int64_t points_together = 32;
 
 /// Panels of neighbouring lines, `Vectors` vectors a point. What the next panel, or the first one after the
 /// last, will read is fetched: hardware does not follow strides of a page.
-template <int Vectors, class D, class S>
-HWY_NOINLINE void pack_neighbours(const TermSum<S>& sum, const PanelShape& shape, std::int64_t panels,
+template <int Vectors, class D, class S, int Count>
+HWY_NOINLINE void pack_neighbours(const TermSum<S, Count> sum, const PanelShape& shape, std::int64_t panels,
                                   std::int64_t points, hn::TFromD<D>* to) {
   constexpr std::int64_t l = hn::MaxLanes(D());
   constexpr std::int64_t width = Vectors * l;
@@ -105,9 +134,10 @@ inline constexpr std::int64_t transposed_ahead = 8;
 
 /// Lines of neighbouring points, `Width` of them: squares of lanes are transposed. Returns the points packed,
 /// which are whole squares.
-template <int Width, class S>
-HWY_NOINLINE std::int64_t pack_transposed(const TermSum<S>& sum, const PanelShape& shape, std::int64_t line,
-                                          std::int64_t points, typename RealSum<S>::type* to) {
+template <int Width, class S, int Count>
+HWY_NOINLINE std::int64_t pack_transposed(const TermSum<S, Count> sum, const PanelShape& shape,
+                                          std::int64_t line, std::int64_t points,
+                                          typename RealSum<S>::type* to) {
   using R = typename RealSum<S>::type;
   constexpr int l = lanes<R>;
   // Where a panel is narrower than a vector, a square holds several stretches of its points.
@@ -138,12 +168,38 @@ HWY_NOINLINE std::int64_t pack_transposed(const TermSum<S>& sum, const PanelShap
   return p;
 }
 
+/// Neighbouring lines, some of them missing in some blocks.
+template <class D, class S>
+HWY_NOINLINE void pack_ragged(const PanelTerm<S>* terms, int count, const PanelShape& shape,
+                              std::int64_t line, std::int64_t first_point, hn::TFromD<D>* to) {
+  constexpr std::int64_t l = hn::MaxLanes(D());
+  const D d;
+  for (std::int64_t p = first_point; p < shape.points; ++p) {
+    for (std::int64_t v = 0; v < shape.width; v += l) {
+      auto sum = hn::Zero(d);
+      for (int t = 0; t < count; ++t) {
+        const std::int64_t lines = std::min(terms[t].lines - line - v, l);
+        if (p >= terms[t].points || lines <= 0) continue;
+        const auto x =
+            load_lanes(d, terms[t].data + line + v + p * shape.point_stride, static_cast<std::size_t>(lines));
+        sum = hn::MulAdd(hn::Set(d, terms[t].coefficient), x, sum);
+      }
+      hn::StoreU(sum, d, to + p * shape.width + v);
+    }
+  }
+}
+
 /// Any lines and points, some of them missing in some blocks.
 template <class S>
 void pack_anyhow(const PanelTerm<S>* terms, int count, const PanelShape& shape, std::int64_t line,
                  std::int64_t first_point, typename RealSum<S>::type* to) {
   using R = typename RealSum<S>::type;
   constexpr int parts = packed_parts<S>;
+  if constexpr (parts == 1) {
+    if (shape.line_stride == 1 && shape.width == tile_rows)
+      return pack_ragged<hn::CappedTag<R, tile_rows>>(terms, count, shape, line, first_point, to);
+    if (shape.line_stride == 1) return pack_ragged<Tag<R>>(terms, count, shape, line, first_point, to);
+  }
   for (std::int64_t p = first_point; p < shape.points; ++p) {
     R* const at = to + p * shape.width * parts;
     std::fill_n(at, shape.width * parts, R{0});
@@ -165,8 +221,8 @@ void pack_anyhow(const PanelTerm<S>* terms, int count, const PanelShape& shape, 
 }
 
 /// Packs whole panels in one of the fast ways, as many of their points as no block lacks; returns how many.
-template <int Width, class S>
-std::int64_t pack_whole(const TermSum<S>& sum, const PanelShape& shape, std::int64_t panels,
+template <int Width, class S, int Count>
+std::int64_t pack_whole(const TermSum<S, Count>& sum, const PanelShape& shape, std::int64_t panels,
                         std::int64_t points, typename RealSum<S>::type* to) {
   using R = typename RealSum<S>::type;
   if constexpr (packed_parts<S> == 1) {
@@ -185,6 +241,27 @@ std::int64_t pack_whole(const TermSum<S>& sum, const PanelShape& shape, std::int
   return 0;
 }
 
+/// Of as many blocks as there are.
+template <int Width, class S>
+std::int64_t pack_whole(const PanelTerm<S>* terms, int count, const PanelShape& shape, std::int64_t panels,
+                        std::int64_t points, typename RealSum<S>::type* to) {
+  const auto run = [&]<int Count>(std::integral_constant<int, Count>) {
+    return pack_whole<Width>(TermSum<S, Count>(terms, count), shape, panels, points, to);
+  };
+  switch (count) {
+    case 1:
+      return run(std::integral_constant<int, 1>());
+    case 2:
+      return run(std::integral_constant<int, 2>());
+    case 3:
+      return run(std::integral_constant<int, 3>());
+    case 4:
+      return run(std::integral_constant<int, 4>());
+    default:
+      return run(std::integral_constant<int, 0>());
+  }
+}
+
 template <class S>
 void pack_panels(const PanelTerm<S>* terms, int count, const PanelShape& shape,
                  typename RealSum<S>::type* to) {
@@ -193,11 +270,10 @@ void pack_panels(const PanelTerm<S>* terms, int count, const PanelShape& shape,
     lines = std::min(lines, terms[t].lines);
     points = std::min(points, terms[t].points);
   }
-  const TermSum<S> sum{terms, count};
   const std::int64_t whole = lines / shape.width;
   const std::int64_t done = shape.width == tile_rows
-                                ? pack_whole<tile_rows>(sum, shape, whole, points, to)
-                                : pack_whole<tile_columns<S>>(sum, shape, whole, points, to);
+                                ? pack_whole<tile_rows>(terms, count, shape, whole, points, to)
+                                : pack_whole<tile_columns<S>>(terms, count, shape, whole, points, to);
   for (std::int64_t line = 0; line < shape.lines; line += shape.width) {
     pack_anyhow(terms, count, shape, line, line < whole * shape.width ? done : 0, to);
     to += shape.points * shape.width * packed_parts<S>;
@@ -305,23 +381,58 @@ PanelProduct<T> panel_product(int rows, int vectors) {
 }
 
 /// coefficient · x added to y, which is multiplied by beta, or overwritten, where it is the first product.
+enum class UpdateKind : std::uint8_t { add, scale, set };
 template <class R>
 struct RealUpdate {
-  enum class Kind : std::uint8_t { add, scale, set } kind;
+  UpdateKind kind;
   Vector<R> coefficient, beta;
 
   RealUpdate(R factor, R scale, bool first)
-      : kind(!first          ? Kind::add
-             : scale == R{0} ? Kind::set
-                             : Kind::scale),
+      : kind(!first          ? UpdateKind::add
+             : scale == R{0} ? UpdateKind::set
+                             : UpdateKind::scale),
         coefficient(hn::Set(Tag<R>(), factor)),
         beta(hn::Set(Tag<R>(), scale)) {}
-  bool reads() const { return kind != Kind::set; }
+  bool reads() const { return kind != UpdateKind::set; }
+  template <UpdateKind K>
+  HWY_INLINE Vector<R> apply(Vector<R> x, Vector<R> y) const {
+    if constexpr (K == UpdateKind::set) return hn::Mul(coefficient, x);
+    return hn::MulAdd(coefficient, x, K == UpdateKind::scale ? hn::Mul(beta, y) : y);
+  }
   HWY_INLINE Vector<R> operator()(Vector<R> x, Vector<R> y) const {
-    if (kind == Kind::set) return hn::Mul(coefficient, x);
-    return hn::MulAdd(coefficient, x, kind == Kind::scale ? hn::Mul(beta, y) : y);
+    if (kind == UpdateKind::set) return apply<UpdateKind::set>(x, y);
+    return kind == UpdateKind::scale ? apply<UpdateKind::scale>(x, y) : apply<UpdateKind::add>(x, y);
   }
 };
+
+/// A whole tile added to rows of C. All of C is read before any is written: rows a multiple of 4 KiB apart
+/// would have reads wait for writes to addresses that look alike.
+template <UpdateKind kind, class R>
+HWY_NOINLINE void update_whole(const RealUpdate<R>& update, const R* from, R* c, std::int64_t row_stride) {
+  constexpr int l = lanes<R>;
+  const Tag<R> d;
+  Vector<R> y[tile_rows][tile_vectors<R>];
+  PAPILLON_UNROLL
+  for (int r = 0; r < tile_rows; ++r) {
+    PAPILLON_UNROLL
+    for (int v = 0; v < tile_vectors<R>; ++v)
+      y[r][v] = kind == UpdateKind::set ? hn::Zero(d) : hn::LoadU(d, c + r * row_stride + v * l);
+  }
+  PAPILLON_UNROLL
+  for (int r = 0; r < tile_rows; ++r) {
+    PAPILLON_UNROLL
+    for (int v = 0; v < tile_vectors<R>; ++v) {
+      const auto x = hn::Load(d, from + (r * tile_vectors<R> + v) * l);
+      hn::StoreU(update.template apply<kind>(x, y[r][v]), d, c + r * row_stride + v * l);
+    }
+  }
+}
+template <class R>
+void update_whole(const RealUpdate<R>& update, const R* from, R* c, std::int64_t row_stride) {
+  if (update.kind == UpdateKind::add) return update_whole<UpdateKind::add>(update, from, c, row_stride);
+  if (update.kind == UpdateKind::set) return update_whole<UpdateKind::set>(update, from, c, row_stride);
+  update_whole<UpdateKind::scale>(update, from, c, row_stride);
+}
 
 /// A row of a tile added to a row of C.
 template <class R>
@@ -378,6 +489,8 @@ void update_tile(const GemmPart<T>& part, const GemmTarget<T>& target, std::int6
                  c + r * part.row_stride, part.column_stride);
   } else {
     const RealUpdate<T> update(target.coefficient, part.beta, target.first);
+    if (rows == tile_rows && columns == tile_columns<T> && part.column_stride == 1)
+      return update_whole(update, tile, c, part.row_stride);
     for (std::int64_t r = 0; r < rows; ++r)
       update_row(update, tile + r * tile_columns<T>, columns, c + r * part.row_stride, part.column_stride);
   }
