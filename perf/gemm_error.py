@@ -4,7 +4,7 @@
 
     python3 perf/gemm_error.py --binary build/host/bin/papillon
 
-References are float64 products for float32, products of long double (64-bit significands) for float64. One minute.
+References are float64 products for float32, products of long double (64-bit significands) for float64. Some minutes.
 """
 import argparse
 import pathlib
@@ -40,7 +40,7 @@ class Command:
 
 
 def print_normal(command, dtype, sizes):
-    print(f"| {np.dtype(dtype).name} | " + " | ".join(f"n = {n}" for n in sizes) + " | bound at the last n |")
+    print(f"| {np.dtype(dtype).name} | " + " | ".join(f"n = {n}" for n in sizes) + f" | bound, n = {sizes[-1]} |")
     print("|---" * (len(sizes) + 2) + "|")
     random = np.random.default_rng(1)
     operands = [[random.standard_normal((n, n)).astype(dtype) for _ in "AB"] for n in sizes]

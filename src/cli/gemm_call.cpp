@@ -86,6 +86,7 @@ void add_gemm_options(CLI::App& command, GemmArguments& arguments) {
 
 std::vector<BilinearAlgorithm> tables_of(const GemmArguments& arguments) {
   std::vector<BilinearAlgorithm> tables;
+  tables.reserve(arguments.tables.size());
   for (const std::string& name : arguments.tables) tables.push_back(bilinear_algorithm_from(name));
   return tables;
 }
