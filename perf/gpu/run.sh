@@ -24,6 +24,7 @@ for n in 128 8192 32768 7168; do
   "$here/papillon" explain hadamard --n $n --rows 4096 --dtype bf16 --arch sm_90 >>"$out/explain.log" 2>&1
 done
 "$here/papillon-perf-gpu" --json "$out/perf.json" || status=1
+"$here/papillon-perf-gpu-gemm" --json "$out/gemm.json" || status=1
 "$here/papillon-perf-gpu-kronecker" --json "$out/kronecker.json" || status=1
 "$here/papillon-perf-gpu-quantize" --json "$out/quantize.json" || status=1
 exit $status

@@ -262,6 +262,10 @@ void __stcs(T* place, T value) {
   *place = value;
 }
 template <class T>
+void __stcg(T* place, T value) {
+  *place = value;
+}
+template <class T>
 T __ldcs(const T* place) {
   return *place;
 }

@@ -137,7 +137,7 @@ double level_error(const BilinearAlgorithm& level, double inner_error, double in
 }
 
 double nonzeros(const std::vector<std::int8_t>& table) {
-  return static_cast<double>(std::ranges::count_if(table, [](std::int8_t entry) { return entry != 0; }));
+  return static_cast<double>(table.size()) - static_cast<double>(std::ranges::count(table, 0));
 }
 
 double elements(std::int64_t rows, std::int64_t columns) {
@@ -184,9 +184,13 @@ std::size_t GemmPlan::c_bytes(const GemmTuning& tuning) const {
 GemmPlan plan_gemm(const GemmProblem& problem, const GemmTuning& tuning) {
   GemmPlan plan;
   choose_levels(problem, tuning, plan);
-  plan.block_m = divide_up(problem.m, plan.grid_m);
-  plan.block_k = divide_up(problem.k, plan.grid_k);
-  plan.block_n = divide_up(problem.n, plan.grid_n);
+  const auto block = [&](std::int64_t extent, std::int64_t grid) {
+    const std::int64_t least = divide_up(extent, grid);
+    return grid == 1 || least <= tuning.block_multiple ? least : round_up(least, tuning.block_multiple);
+  };
+  plan.block_m = block(problem.m, plan.grid_m);
+  plan.block_k = block(problem.k, plan.grid_k);
+  plan.block_n = block(problem.n, plan.grid_n);
   plan.packed_m = round_up(plan.block_m, tuning.alignment);
   plan.packed_k = round_up(plan.block_k, tuning.alignment);
   plan.packed_n = round_up(plan.block_n, tuning.alignment);

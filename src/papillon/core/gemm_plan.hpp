@@ -19,9 +19,10 @@ struct GemmTuning {
   int most_levels = 0;               ///< that `automatic` takes
   double operations_per_second = 0;  ///< of large classical products, 2 m n k counted
   double bytes_per_second = 0;
-  std::int64_t alignment = 1;     ///< elements that extents of packed blocks are multiples of
-  std::size_t sum_bytes = 0;      ///< bytes of an element of the packed sums of A and B
-  std::size_t product_bytes = 0;  ///< bytes of an element of a product M_p
+  std::int64_t alignment = 1;       ///< elements that extents of packed blocks are multiples of
+  std::size_t sum_bytes = 0;        ///< bytes of an element of the packed sums of A and B
+  std::size_t product_bytes = 0;    ///< bytes of an element of a product M_p
+  std::int64_t block_multiple = 1;  ///< elements that extents of blocks of more are multiples of
   bool fused = false;  ///< sums exist in packed panels alone, products in registers: no workspace is needed
 };
 

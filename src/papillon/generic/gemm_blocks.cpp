@@ -19,7 +19,8 @@ struct Grid {
                                 std::int64_t product) const {
     std::vector<GemmBlock> result;
     for (std::int64_t i = 0; i < blocks_of_product; ++i) {
-      const int coefficient = table[static_cast<std::size_t>(product * blocks_of_product + i)];
+      const auto coefficient =
+          static_cast<int>(table[static_cast<std::size_t>(product * blocks_of_product + i)]);
       const std::int64_t row = i / grid_columns * block_rows, column = i % grid_columns * block_columns;
       if (coefficient == 0 || row >= rows || column >= columns) continue;
       result.push_back({row, column, std::min(block_rows, rows - row),

@@ -22,10 +22,11 @@ namespace {
 constexpr double serial_operations = 2e6;
 /// Rows and columns of a product that are packed at a time, at most.
 constexpr std::int64_t chunk_lines = 2048;
-/// Bytes of the points of a line that are packed at a time: a panel of A stays in the nearest cache.
-constexpr std::int64_t line_bytes = 2048;
+/// Bytes of the points of a line that are packed at a time: a panel of A stays in the nearest cache. (These
+/// sizes were measured on Zen 5: 48 KiB of L1, 1 MiB of L2.)
+constexpr std::int64_t line_bytes = 3072;
 /// Bytes of panels of B that a task goes through for every panel of A: they stay in the second cache.
-constexpr std::int64_t task_bytes = std::int64_t{384} << 10;
+constexpr std::int64_t task_bytes = std::int64_t{512} << 10;
 /// Bytes that a task packs.
 constexpr std::int64_t pack_bytes = std::int64_t{256} << 10;
 /// Sums of 16-bit C that are kept at a time.

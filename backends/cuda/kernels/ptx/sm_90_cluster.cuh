@@ -39,6 +39,22 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/// A barrier of all threads of the cluster, before which what each wrote to shared memory is there for all.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+
+/// 16 bytes of another block's shared memory.
+__device__ __forceinline__ uint4 cluster_load_16(std::uint32_t address) {
+  uint4 word;
+  asm volatile("ld.shared::cluster.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "r"(address)
+               : "memory");
+  return word;
+}
+
 /// Makes a mailbox, an mbarrier of 8 bytes of shared memory, for one delivery; called by one thread, before
 /// its next cluster_arrive.
 __device__ __forceinline__ void mailbox_init(std::uint32_t mailbox) {

@@ -23,6 +23,20 @@ inline std::byte* shared_place(std::uint32_t address, std::size_t bytes) {
 inline void async_copy_16(std::uint32_t destination, const void* source) {
   __builtin_memcpy(shared_place(destination, 16), source, 16);
 }
+template <int Bytes>
+void async_copy_few(std::uint32_t destination, const void* source) {
+  __builtin_memcpy(shared_place(destination, Bytes), source, Bytes);
+}
+inline void async_copy_16_filled(std::uint32_t destination, const void* source, int valid) {
+  std::byte* place = shared_place(destination, 16);
+  __builtin_memset(place, 0, 16);
+  __builtin_memcpy(place, source, static_cast<std::size_t>(valid));
+}
+inline void async_copy_4_filled(std::uint32_t destination, const void* source, int valid) {
+  std::byte* place = shared_place(destination, 4);
+  __builtin_memset(place, 0, 4);
+  __builtin_memcpy(place, source, static_cast<std::size_t>(valid));
+}
 inline void async_copy_commit() {}
 template <int>
 void async_copy_wait() {}

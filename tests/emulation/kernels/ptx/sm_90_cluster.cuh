@@ -19,6 +19,15 @@ inline void cluster_wait() {
   using namespace papillon_test::emulation;
   wait(machine.cluster_barrier, machine.current->cluster_round);
 }
+inline void cluster_barrier() {
+  cluster_arrive();
+  cluster_wait();
+}
+inline uint4 cluster_load_16(std::uint32_t address) {
+  uint4 word;
+  __builtin_memcpy(&word, shared_place(address, 16), 16);
+  return word;
+}
 inline std::uint32_t cluster_address(std::uint32_t address, std::uint32_t rank) {
   return address | (rank + 1) << 24;
 }

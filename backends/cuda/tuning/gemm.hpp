@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include "papillon/core/gemm_plan.hpp"
+
+namespace papillon::cuda {
+
+/// Where a level of Strassen pays, and rates of products with and without. One NVIDIA H200, driver
+/// 580.159.04.
+constexpr detail::GemmTuning gemm_tuning(ScalarType in, ScalarType out) {
+  detail::GemmTuning tuning;
+  tuning.hardware = "NVIDIA H200";
+  tuning.alignment = 16;
+  tuning.block_multiple = 16 / static_cast<std::int64_t>(size_of(in));
+  tuning.sum_bytes = size_of(in);
+  tuning.product_bytes = size_of(compute_scalar(in));
+  tuning.bytes_per_second = 4.1e12;
+  switch (in) {
+    case ScalarType::float64:
+      tuning.least_block = 1024;
+      tuning.most_levels = 3;
+      tuning.operations_per_second = 6.1e13;
+      break;
+    case ScalarType::float32:
+      tuning.least_block = 1024;
+      tuning.most_levels = 3;
+      tuning.operations_per_second = 5.1e13;
+      break;
+    default:
+      tuning.least_block = 8192;  // on request alone
+      tuning.most_levels = 1;
+      tuning.operations_per_second = 6.9e14;
+      break;
+  }
+  (void)out;
+  return tuning;
+}
+
+/// Whether products are faster with k as the slower index of both operands, so that packing turns those that
+/// have it as the faster one.
+constexpr bool packs_k_slowest(ScalarType in) { return in == ScalarType::float32; }
+
+/// Whether cuBLAS 13.0 was measured faster than the tuned kernels for a batch of products.
+constexpr bool cublas_is_faster(ScalarType in, std::int64_t m, std::int64_t n, std::int64_t k,
+                                std::int64_t batch) {
+  (void)in, (void)m, (void)n, (void)k, (void)batch;
+  return true;
+}
+
+/// Matrices of a batch that cuBLAS is given at a time. (Of 343 products of 2048 × 2048 floats in one call it
+/// runs at 49.5, of 49 at 53.2 TFLOP/s.)
+constexpr std::int64_t most_cublas_batch(ScalarType in, std::int64_t least_extent) {
+  return in == ScalarType::float32 && least_extent >= 2048 ? 49 : std::int64_t{1} << 40;
+}
+
+/// Parts of k that are multiplied as a batch and added up afterwards, where the tiles of C alone would not
+/// fill the card. Only for products that no other batch fills. 264 tiles of 128 × 128 floats, 132 of other
+/// scalars run at a time.
+constexpr std::int64_t k_parts(ScalarType in, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::int64_t tiles = ((m + 127) / 128) * ((n + 127) / 128);
+  const std::int64_t places = in == ScalarType::float32 ? 264 : 132;
+  const std::int64_t least_k = size_of(in) == 2 ? 512 : 64;
+  std::int64_t parts = 1;
+  while (parts < 64 && tiles * parts * 2 <= places && k >= least_k * parts * 2) parts *= 2;
+  return parts;
+}
+
+}  // namespace papillon::cuda
