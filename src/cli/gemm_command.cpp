@@ -70,6 +70,16 @@ struct Call {
   detail::GemmProblem problem() const { return detail::make_gemm_problem(alpha, a, b, beta, c, options); }
 };
 
+/// Whether the GPU computes, which has no complex products.
+bool gpu_for(const std::string& device, ScalarType type) {
+  if (!is_complex(type)) return use_gpu(device, "gemm");
+  if (device == "cuda") {
+    throw std::invalid_argument("--device cuda: A holds " + std::string(name_of(type)) +
+                                "; products of complex numbers run on the CPU");
+  }
+  return false;
+}
+
 void run_call(const Call& call, bool on_gpu) {
   if (on_gpu) return gemm_on_gpu(call.alpha, call.a, call.b, call.beta, call.c, call.options);
   const Kokkos::DefaultHostExecutionSpace space;
@@ -123,8 +133,7 @@ void multiply(const Arguments& arguments) {
             describe_array(made, *library_type(made.type), nullptr),
             options_of(arguments.gemm, tables)};
   check_call(call, a.name() + " and " + b.name());
-  const bool on_gpu =
-      !(arguments.device == "auto" && is_complex(a.type())) && use_gpu(arguments.device, "gemm");
+  const bool on_gpu = gpu_for(arguments.device, a.type());
 
   NpyOutput output(arguments.output, made, arguments.force);
   if (c0 && call.beta != 0.0 && made.data_bytes() > 0)
