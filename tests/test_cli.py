@@ -1186,6 +1186,359 @@ class ButterflyProducts(CommandTest):
 
 # Elements and scales of block-scaled formats, from the definitions of the formats. Tables hold the values of the
 # codes without sign, in rising order.
+class MatrixProducts(CommandTest):
+    ROUNDOFF = {"f2": 2.0**-24, "f4": 2.0**-24, "f8": 2.0**-53, "c8": 2.0**-24, "c16": 2.0**-53}
+
+    def multiply(self, a, b, *arguments, c=None):
+        """What the command makes of two arrays, and what it prints; bfloat16 as its bits in a 2-byte void."""
+        names = [self.save(a, "a.npy"), self.save(b, "b.npy")]
+        added = [] if c is None else ["--c", self.save(c, "c0.npy")]
+        text = self.succeed("gemm", *names, "-o", self.path("out.npy"), "--force", *added, *arguments)
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         sorted({"a.npy", "b.npy", "out.npy"} | ({"c0.npy"} if c is not None else set())))
+        return np.load(self.path("out.npy")), text
+
+    def normal(self, shape, dtype):
+        x = self.random.standard_normal(shape)
+        if dtype[-2:] in ("c8", "16"):
+            x = x + 1j * self.random.standard_normal(shape)
+        return x.astype(dtype)
+
+    def small(self, shape, dtype, order="C"):
+        x = self.random.integers(-3, 4, shape).astype(dtype)
+        if np.dtype(dtype).kind == "c":
+            x = x + (1j * self.random.integers(-3, 4, shape)).astype(dtype)
+        return np.asarray(x, dtype, order=order)
+
+    def bound_of(self, text):
+        return float(next(line for line in text.splitlines() if line.startswith("error bound: ")).split()[2])
+
+    def assert_close(self, c, a, b, text, scale=1.0):
+        """The printed bound holds, with C's own rounding added."""
+        exact = np.matmul(a.astype(np.complex128), b.astype(np.complex128)) * scale
+        unit = self.ROUNDOFF[a.dtype.str[1:]]
+        parts = 3 if a.dtype.kind == "c" else 1
+        bound = parts * self.bound_of(text) * unit * abs(scale) * abs(a).max() * abs(b).max()
+        rounding = abs(exact) * 2.0**-11 if c.dtype == np.float16 else 0
+        # The reference rounds too, to 53 bits: its own bound, k u |A| |B|, is added.
+        reference = 4 * a.shape[-1] * 2.0**-53 * np.matmul(abs(a).astype(float), abs(b).astype(float))
+        self.assertTrue(np.all(abs(c - exact) <= bound + 1.01 * rounding + reference),
+                        f"{abs(c - exact).max()} > {bound}")
+
+    def test_integers_are_exact(self):
+        # Every sum is exact in every type, whatever the algorithm, so the result is NumPy's bit for bit.
+        choices = [(), ("--algorithm", "classical"), ("--algorithm", "strassen", "--levels", 2),
+                   ("--algorithm", "winograd", "--levels", 1), ("--table", "hopcroft-kerr"),
+                   ("--table", "strassen-squared"), ("--algorithm", "table", "--table", "hopcroft-kerr,winograd")]
+        for dtype, arguments in itertools.product(FLOATS + COMPLEX, choices):
+            for (m, k, n), orders in zip([(1, 1, 1), (7, 5, 9), (33, 40, 29), (64, 31, 12)], ["CC", "CF", "FC", "FF"]):
+                a, b = self.small((m, k), dtype, orders[0]), self.small((k, n), dtype, orders[1])
+                c, _ = self.multiply(a, b, *arguments)
+                self.assertEqual((c.dtype, c.flags.c_contiguous), (np.dtype(dtype), True))
+                expected = np.matmul(a.astype(np.complex128), b.astype(np.complex128))
+                self.assertTrue(np.array_equal(c, expected), (dtype, arguments, m, k, n, orders))
+
+    def test_operations(self):
+        change = {"none": lambda x: x, "transpose": lambda x: x.T, "conjugate": np.conj,
+                  "conjugate-transpose": lambda x: x.conj().T}
+        for dtype, (ta, fa), (tb, fb) in itertools.product(["<f4", "<c16"], change.items(), change.items()):
+            for order in "CF":
+                a = fa(self.small((9, 6), dtype)).copy(order)
+                b = fb(self.small((6, 11), dtype)).copy(order)
+                c, _ = self.multiply(a, b, "--trans-a", ta, "--trans-b", tb)
+                self.assertTrue(np.array_equal(c, fa(a) @ fb(b)), (dtype, ta, tb, order))
+
+    def test_alpha_and_beta(self):
+        for dtype, order in itertools.product(FLOATS + COMPLEX, "CF"):
+            a, b, c0 = self.small((8, 5), dtype), self.small((5, 6), dtype), self.small((8, 6), dtype, order)
+            product = np.matmul(a.astype(np.complex128), b.astype(np.complex128))
+            c, _ = self.multiply(a, b, "--alpha", "-2", "--beta", "0.5", c=c0)
+            self.assertEqual(c.flags.f_contiguous, order == "F")
+            self.assertTrue(np.array_equal(c, -2 * product + 0.5 * c0.astype(np.complex128)), (dtype, order))
+            # Strassen adds its products to what is there.
+            c, _ = self.multiply(a, b, "--beta", "-1", "--algorithm", "strassen", "--levels", 2, c=c0)
+            self.assertTrue(np.array_equal(c, product - c0.astype(np.complex128)), (dtype, order))
+        a, b, c0 = self.small((4, 3), "<c8"), self.small((3, 2), "<c8"), self.small((4, 2), "<c8")
+        c, _ = self.multiply(a, b, "--alpha", "0.5,-2", "--beta", "-1,3", c=c0)
+        self.assertTrue(np.array_equal(c, (0.5 - 2j) * (a @ b) + (-1 + 3j) * c0))
+        # What is multiplied by 0 is not read.
+        c, _ = self.multiply(a, b, "--beta", 0, c=np.full((4, 2), np.nan, "<c8"))
+        self.assertTrue(np.array_equal(c, a @ b))
+        c, _ = self.multiply(np.full((4, 3), np.nan, "<c8"), b, "--alpha", 0, "--beta", 2, c=c0)
+        self.assertTrue(np.array_equal(c, 2 * c0))
+
+    def test_16_bit(self):
+        a, b = self.small((20, 33), "<f4"), self.small((33, 17), "<f4")
+        exact = a @ b
+        for algorithm in "classical", "strassen", "winograd":
+            c, _ = self.multiply(a.astype("<f2"), b.astype("<f2"), "--algorithm", algorithm, "--out-dtype", "float32")
+            self.assertEqual(c.dtype, np.float32)
+            self.assertTrue(np.array_equal(c, exact))
+            void = [to_bfloat16(x).view("V2") for x in (a, b)]
+            c, text = self.multiply(*void, "--algorithm", algorithm, "--out-dtype", "f4")
+            self.assertIn("bfloat16 to float32", text)
+            self.assertTrue(np.array_equal(c, exact))
+            c, _ = self.multiply(*void, "--algorithm", algorithm)
+            self.assertEqual(c.dtype, np.dtype("V2"))
+            self.assertTrue(np.array_equal(c.view(np.uint16), to_bfloat16(exact)))
+        # C0 is of C's type.
+        c0 = self.small((20, 17), "<f4")
+        c, _ = self.multiply(a.astype("<f2"), b.astype("<f2"), "--out-dtype", "f4", "--beta", 3, c=c0)
+        self.assertTrue(np.array_equal(c, exact + 3 * c0))
+
+    def test_error_bound(self):
+        choices = [("classical",), ("strassen", "--levels", 1), ("strassen", "--levels", 3), ("winograd", "--levels", 2)]
+        for dtype, choice in itertools.product(FLOATS + COMPLEX, choices):
+            choice += ("--device", "cpu")  # GPUs round sums of 16-bit blocks to 16 bits
+            a, b = self.normal((150, 201), dtype), self.normal((201, 93), dtype)
+            c, text = self.multiply(a, b, "--algorithm", *choice)
+            self.assert_close(c, a, b, text)
+            if choice[0] == "classical":  # element by element too
+                gamma = (3 if np.dtype(dtype).kind == "c" else 1) * 205 * self.ROUNDOFF[dtype[1:]]
+                wide = np.complex128
+                bound = gamma * np.matmul(abs(a).astype(float), abs(b).astype(float)) * (2 if dtype == "<f8" else 1)
+                exact = np.matmul(a.astype(wide), b.astype(wide))
+                bound += abs(exact) * (2.0**-11 if dtype == "<f2" else 0)
+                self.assertTrue(np.all(abs(c - exact) <= 1.001 * bound), dtype)
+            c, text = self.multiply(a, b, "--alpha", -0.3, "--algorithm", *choice)
+            self.assert_close(c, a, b, text, -0.3)
+
+    def test_batches(self):
+        for dtype in "<f4", "<c8":
+            a, b = self.small((5, 4, 6), dtype), self.small((5, 6, 3), dtype, "F")
+            self.assertTrue(np.array_equal(self.multiply(a, b)[0], np.matmul(a, b)))
+            c, text = self.multiply(a, b[2])
+            self.assertTrue(np.array_equal(c, np.matmul(a, b[2])))
+            self.assertIn("batch of 5", text)
+            self.assertTrue(np.array_equal(self.multiply(a[1], b)[0], np.matmul(a[1], b)))
+            turned = self.multiply(b, a, "--trans-a", "transpose", "--trans-b", "transpose")[0]
+            self.assertTrue(np.array_equal(turned, np.matmul(a, b).transpose(0, 2, 1)))
+            c0 = self.small((5, 4, 3), dtype, "F")
+            self.assertTrue(np.array_equal(self.multiply(a, b, "--beta", 1, c=c0)[0], np.matmul(a, b) + c0))
+            os.remove(self.path("c0.npy"))
+
+    def test_empty(self):
+        for m, k, n in (0, 3, 2), (3, 0, 2), (3, 2, 0), (0, 0, 0):
+            c, text = self.multiply(np.ones((m, k), "<f4"), np.ones((k, n), "<f4"))
+            self.assertTrue(np.array_equal(c, np.zeros((m, n), "<f4")))
+            self.assertIn("nothing to multiply", text)
+
+    def test_summary(self):
+        a = self.normal((64, 48), "<f8")
+        _, text = self.multiply(a, a.T, "--algorithm", "strassen", "--levels", 2)
+        self.assertIn("64 x 48 times 48 x 64, float64\n", text)
+        self.assertIn("algorithm: 2 levels, strassen <2,2,2; 7> strassen <2,2,2; 7>\n", text)
+        self.assertIn("49 products", text)
+        self.assertRegex(text, r"\nerror bound: \S+ u \|alpha\| max\|A\| max\|B\|\n")
+        self.assertRegex(text, r"\ntime: \S+ us, \S+ operations of a classical product a second\n$")
+        self.assertIn("algorithm: classical\n", self.multiply(a, a.T)[1])
+        self.assertIn("1 level, winograd", self.multiply(a, a.T, "--algorithm", "winograd")[1])
+        self.assertIn("algorithm: classical\n", self.multiply(a, a.T, "--algorithm", "strassen", "--levels", 0)[1])
+        # Levels of one product are not more than there is to cut.
+        self.assertIn("1 level,", self.multiply(a[:, :2], a[:2], "--algorithm", "strassen", "--levels", 4)[1])
+
+    def test_threads_give_the_same_bytes(self):
+        a, b = self.normal((517, 300), "<f4"), self.normal((300, 411), "<f4")
+        for algorithm in "classical", "strassen":
+            one = self.multiply(a, b, "--threads", 1, "--algorithm", algorithm)[0]
+            self.assertEqual(one.tobytes(), self.multiply(a, b, "--threads", 2, "--algorithm", algorithm)[0].tobytes())
+
+    def test_unaligned(self):
+        a, b = self.small((9, 6), "<f8"), self.small((6, 4), "<f8")
+        name = self.save(b, "b.npy")
+        for padding in range(8):
+            text = "{'descr': '<f8', 'fortran_order': False, 'shape': (9, 6)}" + " " * padding
+            header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+            pathlib.Path(self.path("a.npy")).write_bytes(header + a.tobytes())
+            self.succeed("gemm", self.path("a.npy"), name, "-o", self.path("out.npy"), "--force")
+            self.assertTrue(np.array_equal(np.load(self.path("out.npy")), a @ b))
+
+    def test_nan_spreads_with_levels_only(self):
+        a, b = self.normal((8, 8), "<f8"), self.normal((8, 8), "<f8")
+        a[0, 0] = np.nan
+        c, _ = self.multiply(a, b, "--algorithm", "classical")
+        self.assertTrue(np.array_equal(np.isnan(c), np.arange(8)[:, None] + np.zeros(8) == 0))
+        # A11, which holds it, is a term of M1, M3, M5 and M6 of Strassen, of which C22 takes too, and of M1, M2, M4
+        # and M6 of Winograd, of which C21 and C22 take.
+        spread = np.zeros((8, 8), bool)
+        spread[0] = spread[4, 4:] = True
+        c, _ = self.multiply(a, b, "--algorithm", "strassen", "--levels", 1)
+        self.assertTrue(np.array_equal(np.isnan(c), spread))
+        spread[4] = True
+        c, _ = self.multiply(a, b, "--algorithm", "winograd", "--levels", 1)
+        self.assertTrue(np.array_equal(np.isnan(c), spread))
+
+    def definition(self):
+        """<2,2,2; 8>: the definition, as a table."""
+        u, v, w = [], [], []
+        for i, l, j in itertools.product(range(2), repeat=3):
+            for table, place in ((u, 2 * i + l), (v, 2 * l + j), (w, 2 * i + j)):
+                table.append([int(c == place) for c in range(4)])
+        return {"name": "definition", "m": 2, "k": 2, "n": 2, "rank": 8, "u": u, "v": v, "w": w}
+
+    def save_table(self, table, name="t.json"):
+        pathlib.Path(self.path(name)).write_text(table if isinstance(table, str) else json.dumps(table))
+        return self.path(name)
+
+    def test_table_files(self):
+        a, b = self.small((11, 6), "<f4"), self.small((6, 9), "<f4")
+        flat = {key: [int(x) for x in np.ravel(value)] if key in "uvw" else value
+                for key, value in self.definition().items()}
+        names = [self.save(a, "a.npy"), self.save(b, "b.npy")]
+        for table in self.definition(), flat:
+            text = self.succeed("gemm", *names, "-o", self.path("out.npy"), "--force", "--table",
+                                self.save_table(table) + ",strassen")
+            self.assertIn("2 levels, definition <2,2,2; 8> strassen <2,2,2; 7>\n", text)
+            self.assertIn("56 products", text)
+            self.assertTrue(np.array_equal(np.load(self.path("out.npy")), a @ b))
+
+    def test_table_errors(self):
+        names = [self.save(np.ones((4, 4), "<f4"), "a.npy"), self.save(np.ones((4, 4), "<f4"), "b.npy")]
+
+        def refuse(text, table):
+            name = self.save_table(table)
+            self.fail_with("t.json: " + text, "gemm", *names, "-o", self.path("out.npy"), "--table", name)
+            self.fail_with("t.json: " + text, "explain", "gemm", "--m", 4, "--n", 4, "--k", 4, "--table", name)
+
+        good = self.definition()
+        for key in good:
+            refuse(f'has no "{key}"', {k: value for k, value in good.items() if k != key})
+        refuse("is no JSON", "{")
+        refuse("holds no JSON object", "[]")
+        refuse('"name" is no text', good | {"name": 3})
+        refuse("m holds 0; integers from 1 to", good | {"m": 0})
+        refuse("k holds 2.5; integers from 1 to", good | {"k": 2.5})
+        refuse('rank holds "8"; integers', good | {"rank": "8"})
+        refuse('"u" is no list', good | {"u": 1})
+        refuse("v holds 128; integers from -127 to 127", good | {"v": [[128]]})
+        refuse("w holds true; integers", good | {"w": [True]})
+        refuse("is not an algorithm for matrix products: u has 28 entries instead of 8 * 2 * 2 = 32",
+               good | {"u": good["u"][1:]})
+        wrong = json.loads(json.dumps(good))
+        wrong["w"][0][0] = -1
+        refuse("is not an algorithm for matrix products: C[0,0] gets -1 A[0,0] B[0,0] instead of 1", wrong)
+        wrong["w"][0] = [1, 1, 0, 0]
+        refuse("is not an algorithm for matrix products: C[0,1] gets 1 A[0,0] B[0,0] instead of 0", wrong)
+        self.fail_with("cannot be opened: No such file or directory (it is none of strassen, winograd",
+                       "gemm", *names, "-o", self.path("out.npy"), "--table", "laderman")
+
+    def test_outputs(self):
+        a = self.save(np.eye(4, dtype="<f4"), "a.npy")
+        b = self.save(2 * np.eye(4, dtype="<f4"), "b.npy")
+        self.fail_with("a.npy: exists already (--force overwrites it)", "gemm", a, b, "-o", a)
+        self.fail_with("b.npy: exists already (--force overwrites it)", "gemm", a, b, "-o", b)
+        self.fail_with("No such file or directory", "gemm", a, b, "-o", self.path("none/out.npy"))
+        self.fail_with("is not a regular file", "gemm", a, b, "-o", self.folder, "--force")
+        self.fail_with("cannot reserve", "gemm", self.save(np.ones((512, 4), "<f4"), "long.npy"),
+                       self.save(np.ones((4, 1024), "<f4"), "wide.npy"), "-o", self.path("out.npy"),
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+        self.succeed("gemm", a, b, "-o", b, "--force")
+        self.assertTrue(np.array_equal(np.load(b), 2 * np.eye(4)))
+        self.succeed("gemm", a, b, "-o", b, "--force", "--beta", 1, "--c", b)
+        self.assertTrue(np.array_equal(np.load(b), 4 * np.eye(4)))
+
+    def test_errors(self):
+        a = self.save(np.ones((3, 4), "<f4"), "a.npy")
+        b = self.save(np.ones((4, 5), "<f4"), "b.npy")
+
+        def refuse(text, *arguments, operands=(a, b)):
+            return self.fail_with(text, "gemm", *operands, "-o", self.path("out.npy"), *arguments)
+
+        def other(array):
+            return self.save(array, "x.npy")
+
+        message = refuse("A of shape (3, 4) times B of shape (3, 4) does not give", operands=(a, a))
+        self.assertIn("a.npy and ", message)
+        refuse("A of shape (3, 4) (transposed) times B of shape (4, 5)", "--trans-a", "transpose")
+        refuse("A of shape (3, 4) times B of shape (4, 5) (conjugate transposed)", "--trans-b", "conjugate-transpose")
+        refuse("x.npy: float32 of shape (5, 4, 2) has 5 matrices but ",
+               operands=(other(np.ones((5, 4, 2), "<f4")), self.save(np.ones((6, 2, 3), "<f4"), "y.npy")))
+        for shape in (4,), (1, 1, 4, 4):
+            refuse("is no matrix and no batch of matrices", operands=(a, other(np.ones(shape, "<f4"))))
+        refuse("rank 0", operands=(a, other(np.float32(1))))
+        refuse("A holds float32 but B holds float64", operands=(a, other(np.ones((4, 5)))))
+        refuse("A holds int32; products of real and complex numbers", operands=(other(np.ones((4, 4), "<i4")), ) * 2)
+        refuse("int8 of shape (4, 4) cannot be transformed", operands=(other(np.ones((4, 4), "i1")), ) * 2)
+        refuse("A holds float32 but C holds float64", "--out-dtype", "f8")
+        refuse("A holds float16 but C holds bfloat16; that or float32 is taken", "--out-dtype", "bf16",
+               operands=(other(np.ones((4, 4), "<f2")), ) * 2)
+        refuse("--out-dtype: f3 is none of", "--out-dtype", "f3")
+        refuse("alpha = (1,2) is complex but A holds float32", "--alpha", "1,2")
+        refuse("--beta requires --c", "--beta", "1")
+        refuse("--c requires --beta", "--c", b)
+        refuse("x.npy: float32 of shape (5, 3) but the product is float32 of shape (3, 5)", "--beta", 1, "--c",
+               other(np.ones((5, 3), "<f4")))
+        refuse("x.npy: float64 of shape (3, 5) but the product is float32 of shape (3, 5)", "--beta", 1, "--c",
+               other(np.ones((3, 5))))
+        refuse("none.npy: cannot be opened", "--beta", 1, "--c", self.path("none.npy"))
+        for text in "x", "1,", ",1", "1,2,3", "":
+            refuse("--alpha: '" + text + "' is no number", "--alpha", text)
+        refuse("--levels: -1 is less than 0", "--levels", -1)
+        refuse("--levels", "--levels", "1.5")
+        refuse("--max-workspace: -1 is less than 0", "--max-workspace", -1)
+        refuse("--algorithm", "--algorithm", "fast")
+        refuse("--trans-a", "--trans-a", "t")
+        refuse("algorithm is table but tables is empty", "--algorithm", "table")
+        refuse("tables has 1 entries but algorithm is not table", "--algorithm", "strassen", "--table", "winograd")
+        refuse("takes more than 16807 products", "--algorithm", "strassen", "--levels", 6,
+               operands=(other(np.ones((80, 80), "<f4")), ) * 2)
+        refuse("--device cuda: A holds complex64", "--device", "cuda", operands=(other(np.ones((4, 4), "<c8")), ) * 2)
+        refuse("--threads", "--threads", 0)
+        refuse("b is required", operands=(a, ))
+        refuse("none.npy: cannot be opened: No such file", operands=(self.path("none.npy"), b))
+        whole = pathlib.Path(a).read_bytes()
+        pathlib.Path(self.path("x.npy")).write_bytes(whole[:-1])
+        refuse("x.npy: truncated data", operands=(self.path("x.npy"), b))
+
+    def test_explain(self):
+        def text(*arguments, m=4096, n=4096, k=4096):
+            return self.succeed("explain", "gemm", "--m", m, "--n", n, "--k", k, *arguments)
+
+        classical = text("--algorithm", "classical")
+        self.assertIn("4096 x 4096 times 4096 x 4096, float32\nalgorithm: classical\n", classical)
+        self.assertIn("operations: 1.374e+11, of a classical product 1.374e+11\n", classical)
+        self.assertIn(f"error bound: {4096**2:.4g} u |alpha| max|A| max|B|\n", classical)
+        self.assertIn("predicted time: ", classical)
+        strassen = text("--algorithm", "strassen", "--levels", 2, "--dtype", "f8")
+        self.assertIn("blocks: 1024 x 1024 times 1024 x 1024, 49 products", strassen)
+        self.assertGreater(self.bound_of(strassen), self.bound_of(classical))
+        # Odd sizes are filled up in blocks; levels may differ.
+        mixed = text("--table", "hopcroft-kerr,strassen", m=3001, n=4000, k=2000)
+        self.assertIn("hopcroft-kerr <3,2,3; 15> strassen <2,2,2; 7>\nblocks: 501 x 500 times 500 x 667", mixed)
+        # Types that automatic leaves classical, whatever the size.
+        for dtype in "f2", "bf16", "c8", "c16":
+            self.assertIn("algorithm: classical\n", text("--dtype", dtype, m=1 << 16, n=1 << 16, k=1 << 16))
+        for dtype in "f4", "f8":
+            self.assertIn("algorithm: classical\n", text("--dtype", dtype, m=256, n=256, k=256))
+            self.assertRegex(text("--dtype", dtype, m=1 << 16, n=1 << 16, k=1 << 16), "algorithm: . levels?, strassen")
+        batch = text("--batch", 7, "--dtype", "bf16", "--out-dtype", "f4", m=3, n=5, k=7)
+        self.assertIn("3 x 7 times 7 x 5, bfloat16 to float32, batch of 7\n", batch)
+        self.assertEqual(text("--trans-a", "transpose", m=30, n=40, k=50), text(m=30, n=40, k=50))
+        self.assertIn("nothing to multiply", text(m=0))
+
+    def test_explain_is_what_runs(self):
+        a, b = self.normal((100, 90), "<f4"), self.normal((90, 80), "<f4")
+        for choice in ((), ("--algorithm", "winograd", "--levels", 2), ("--table", "hopcroft-kerr")):
+            _, text = self.multiply(a, b, *choice, "--device", "cpu")
+            explained = self.succeed("explain", "gemm", "--m", 100, "--n", 80, "--k", 90, *choice)
+            self.assertEqual(text[:text.index("time: ", text.index("predicted time") + 12)], explained)
+
+    def test_explain_errors(self):
+        sizes = "--m", 4, "--n", 4, "--k", 4
+        self.fail_with("--k is required", "explain", "gemm", "--m", 4, "--n", 4)
+        self.fail_with("--m: -1 is less than 0", "explain", "gemm", "--m", -1, "--n", 4, "--k", 4)
+        self.fail_with("--batch: 0 is less than 1", "explain", "gemm", *sizes, "--batch", 0)
+        self.fail_with("A holds int32; products of real", "explain", "gemm", *sizes, "--dtype", "i4")
+        self.fail_with("--dtype", "explain", "gemm", *sizes, "--dtype", "f3")
+        self.fail_with("A holds float32 but C holds float64", "explain", "gemm", *sizes, "--out-dtype", "f8")
+        self.fail_with("2^63", "explain", "gemm", "--m", 1 << 40, "--n", 4, "--k", 1 << 40)
+        result = self.run_command("explain", "gemm", *map(str, sizes), "--device", "cuda")
+        if result.returncode != 0:
+            self.assertEqual(result.stderr, b"papillon: --device cuda: this build has no CUDA backend\n")
+        else:
+            self.assertIn(b"4 x 4 times 4 x 4, float32\n", result.stdout)
+
+
 def small_float_values(exponent_bits, mantissa_bits, bias, count):
     codes = np.arange(count)
     exponent, mantissa = codes >> mantissa_bits, codes & ((1 << mantissa_bits) - 1)
@@ -1883,7 +2236,7 @@ class Information(CommandTest):
         self.assertIn("hadamard", self.succeed("--help"))
         self.assertRegex(self.succeed("--version"), r"^papillon \d+\.\d+\.\d+\n$")
         for command in ("hadamard", "kronecker", "butterfly", "explain", "explain hadamard", "explain kronecker",
-                        "explain butterfly", "info", "matrix"):
+                        "explain butterfly", "gemm", "explain gemm", "info", "matrix"):
             self.assertIn("Usage: papillon " + command, self.succeed(*command.split(), "--help"))
 
     def test_info(self):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -57,11 +58,6 @@ void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
 std::size_t workspace_bytes(const detail::GemmProblem& problem);
 std::string describe(const detail::GemmProblem& problem);
 
-/// As above for the product of two matrices; and how it is carried out, in lines. The latter needs no GPU.
-void gemm(cudaStream_t stream, const detail::GemmProblem& problem);
-std::size_t workspace_bytes(const detail::GemmProblem& problem);
-std::string describe(const detail::GemmProblem& problem);
-
 /// What `hadamard` moves through memory for the problem. Needs no GPU.
 detail::Traffic traffic(const detail::HadamardProblem& problem);
 
@@ -86,5 +82,10 @@ void kronecker_on_host_arrays(std::span<const Factor> factors, const ConstTensor
                               const TensorDescriptor& y, const KroneckerOptions& options);
 void butterfly_on_host_arrays(std::span<const ButterflyFactor> factors, const ConstTensorDescriptor& x,
                               const TensorDescriptor& y, const ButterflyOptions& options);
+
+/// `gemm` on matrices in host memory, as above.
+void gemm_on_host_arrays(std::complex<double> alpha, const ConstTensorDescriptor& a,
+                         const ConstTensorDescriptor& b, std::complex<double> beta, const TensorDescriptor& c,
+                         const GemmOptions& options);
 
 }  // namespace papillon::cuda

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <complex>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -89,6 +90,23 @@ void butterfly_on_host_arrays(std::span<const ButterflyFactor> factors, const Co
       [&](const auto& there, const ConstTensorDescriptor& x_there, const TensorDescriptor& y_there) {
         butterfly(nullptr, detail::make_butterfly_problem(there, x_there, y_there, device_options));
       });
+}
+
+void gemm_on_host_arrays(std::complex<double> alpha, const ConstTensorDescriptor& a,
+                         const ConstTensorDescriptor& b, std::complex<double> beta, const TensorDescriptor& c,
+                         const GemmOptions& options) {
+  const detail::GemmProblem problem = detail::make_gemm_problem(alpha, a, b, beta, c, options);
+  current_device();
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
+  GemmOptions device_options = options;
+  device_options.workspace = {};
+  // C is copied whatever beta is: what lies between its elements comes back as it was.
+  const DeviceCopy device_a("gemm", "A", a);
+  const DeviceCopy device_b("gemm", "B", b);
+  const DeviceCopy device_c("gemm", "C", ConstTensorDescriptor(c));
+  gemm(nullptr, detail::make_gemm_problem(alpha, device_a.descriptor(a), device_b.descriptor(b), beta,
+                                          device_c.descriptor(c), device_options));
+  device_c.copy_back("gemm", "C", c);
 }
 
 }  // namespace papillon::cuda

@@ -2,15 +2,13 @@
 #include "cli/axis_command.hpp"
 
 #include <array>
-#include <cstring>
-#include <limits>
 #include <new>
 #include <stdexcept>
 
-#include "cli/atomic_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/file_transform.hpp"
 #include "cli/kokkos_session.hpp"
+#include "cli/npy_output.hpp"
 #include "cli/slab_stream.hpp"
 #include "papillon/core/errors.hpp"
 #include "papillon/core/tensor_checks.hpp"
@@ -31,6 +29,16 @@ int checked_axis(const NpyHeader& header, const AxisArguments& arguments, std::s
 
 }  // namespace
 
+void add_run_options(CLI::App& command, RunArguments& arguments) {
+  command.add_option("--device", arguments.device, "where to compute")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  command.add_option("--threads", arguments.threads, "host threads; OpenMP's choice if not given")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command.add_flag("--force", arguments.force, "overwrite the output if it exists");
+}
+
 void add_axis_options(CLI::App& command, AxisArguments& arguments) {
   command.add_option("input", arguments.input, "NumPy file: f2 f4 f8 c8 c16, or bfloat16 as 2-byte void")
       ->required()
@@ -49,13 +57,7 @@ void add_axis_options(CLI::App& command, AxisArguments& arguments) {
   command.add_option("--scale", arguments.scale, "multiplies the results")
       ->check(not_empty())
       ->capture_default_str();
-  command.add_option("--device", arguments.device, "where to compute")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-      ->capture_default_str();
-  command.add_option("--threads", arguments.threads, "host threads; OpenMP's choice if not given")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command.add_flag("--force", arguments.force, "overwrite the output if it exists");
+  add_run_options(command, arguments);
 }
 
 AxisInput::AxisInput(const AxisArguments& arguments, std::string_view operator_name)
@@ -84,23 +86,14 @@ void apply_along_axis(
   NpyHeader made = input.header;
   made.shape = input.shape_with(m);
   try {
-    const std::string prefix = npy_header_bytes(made.type, made.fortran_order, made.shape);
-    const auto offset = static_cast<std::int64_t>(prefix.size());
-    __int128 bytes = size_of(made.type);
-    for (const std::int64_t extent : made.shape) bytes = bytes > INT64_MAX ? bytes : bytes * extent;
-    if (bytes > INT64_MAX - offset) {
-      throw std::invalid_argument(arguments.output + ": an array of shape " + to_text(made.shape) +
-                                  " has more than 2^63 - 1 bytes");
-    }
-    AtomicFile output(arguments.output, offset + made.data_bytes(), arguments.force);
-    std::memcpy(output.bytes().data(), prefix.data(), prefix.size());
+    NpyOutput output(arguments.output, made, arguments.force);
     {
       const FoldedShape shape = fold_file(input.header, {input.axis}, 0);
       const KokkosSession kokkos(arguments.threads);
       const SlabStream stream{.input = input.file,
                               .input_offset = input.header.data_offset,
-                              .output = output,
-                              .output_offset = offset,
+                              .output = output.file(),
+                              .output_offset = output.data_offset(),
                               .outer = shape.outer,
                               .n = shape.n,
                               .m = m,

@@ -15,16 +15,22 @@
 // What commands have in common that apply an operator along one axis of an .npy file.
 namespace papillon::cli {
 
+/// Where and how a command runs: its arguments --device, --threads and --force.
+struct RunArguments {
+  std::string device = "auto";
+  int threads = 0;
+  bool force = false;
+};
+
+void add_run_options(CLI::App& command, RunArguments& arguments);
+
 /// Their arguments.
-struct AxisArguments {
+struct AxisArguments : RunArguments {
   std::string input;
   std::string output;
   int axis = -1;
   double scale = 1.0;
   bool adjoint = false;
-  std::string device = "auto";
-  int threads = 0;
-  bool force = false;
 };
 
 void add_axis_options(CLI::App& command, AxisArguments& arguments);

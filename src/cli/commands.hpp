@@ -16,6 +16,7 @@ namespace papillon::cli {
 void add_hadamard_command(CLI::App& app);
 void add_kronecker_command(CLI::App& app);
 void add_butterfly_command(CLI::App& app);
+void add_gemm_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_matrix_command(CLI::App& app);
@@ -26,8 +27,12 @@ void add_dequantize_command(CLI::App& app);
 /// bf16 or bfloat16; none for anything else.
 std::optional<ScalarType> scalar_type_from_name(std::string_view name);
 
-/// Refuses what is not a decimal integer of 64 bits; the second also those below 1.
+/// Refuses what is no such name.
+CLI::Validator scalar_type_name();
+
+/// Refuses what is not a decimal integer of 64 bits; the second also those below 0, the third those below 1.
 CLI::Validator integer();
+CLI::Validator not_negative();
 CLI::Validator at_least_one();
 
 /// Axes of an array of `rank` indices, counted from the first and in ascending order.

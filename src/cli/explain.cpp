@@ -11,9 +11,7 @@ namespace papillon::cli {
 
 void add_dtype_option(CLI::App& command, std::string& dtype) {
   command.add_option("--dtype", dtype, "f2 bf16 f4 f8 i4 i8 c8 c16")
-      ->check([](const std::string& name) {
-        return scalar_type_from_name(name) ? std::string() : name + " is none of f2 bf16 f4 f8 i4 i8 c8 c16";
-      })
+      ->check(scalar_type_name())
       ->capture_default_str();
 }
 

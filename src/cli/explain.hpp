@@ -11,6 +11,7 @@ namespace papillon::cli {
 
 // Each adds what `papillon explain` says about one operator.
 void add_explain_kronecker(CLI::App& explain_command);
+void add_explain_gemm(CLI::App& explain_command);
 void add_explain_butterfly(CLI::App& explain_command);
 
 /// The array that an operator is explained for.

@@ -175,6 +175,7 @@ void add_explain_command(CLI::App& app) {
   add_explain_hadamard(*command);
   add_explain_kronecker(*command);
   add_explain_butterfly(*command);
+  add_explain_gemm(*command);
   command->callback([command] {
     if (command->get_subcommands().empty()) throw CLI::RequiredError("The name of an operator");
   });

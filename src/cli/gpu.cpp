@@ -15,7 +15,7 @@ namespace papillon::cli {
 namespace {
 
 /// Operators that the CUDA backend has kernels for.
-constexpr std::array<std::string_view, 3> gpu_operators = {"hadamard", "kronecker", "butterfly"};
+constexpr std::array<std::string_view, 4> gpu_operators = {"hadamard", "kronecker", "butterfly", "gemm"};
 
 }  // namespace
 
@@ -56,12 +56,18 @@ void butterfly_on_gpu(std::span<const ButterflyFactor> factors, const ConstTenso
   cuda::butterfly_on_host_arrays(factors, x, y, options);
 }
 
+void gemm_on_gpu(std::complex<double> alpha, const ConstTensorDescriptor& a, const ConstTensorDescriptor& b,
+                 std::complex<double> beta, const TensorDescriptor& c, const GemmOptions& options) {
+  cuda::gemm_on_host_arrays(alpha, a, b, beta, c, options);
+}
+
 GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major) {
   return {true, cuda::traffic(problem), cuda::workspace_bytes(problem), cuda::describe(problem, major)};
 }
 
 std::string explain_on_gpu(const detail::KroneckerProblem& problem) { return cuda::describe(problem); }
 std::string explain_on_gpu(const detail::ButterflyProblem& problem) { return cuda::describe(problem); }
+std::string explain_on_gpu(const detail::GemmProblem& problem) { return cuda::describe(problem); }
 
 #else
 
@@ -78,11 +84,16 @@ void butterfly_on_gpu(std::span<const ButterflyFactor>, const ConstTensorDescrip
                       const ButterflyOptions&) {
   throw std::runtime_error(why_no_gpu());
 }
+void gemm_on_gpu(std::complex<double>, const ConstTensorDescriptor&, const ConstTensorDescriptor&,
+                 std::complex<double>, const TensorDescriptor&, const GemmOptions&) {
+  throw std::runtime_error(why_no_gpu());
+}
 GpuPlan plan_on_gpu(const detail::HadamardProblem&, int) {
   return {false, {}, 0, "backend: the generic Kokkos kernel; this build has no CUDA backend\n"};
 }
 std::string explain_on_gpu(const detail::KroneckerProblem&) { return {}; }
 std::string explain_on_gpu(const detail::ButterflyProblem&) { return {}; }
+std::string explain_on_gpu(const detail::GemmProblem&) { return {}; }
 
 #endif
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,9 +10,11 @@
 
 #include "papillon/butterfly_options.hpp"
 #include "papillon/core/butterfly_problem.hpp"
+#include "papillon/core/gemm_problem.hpp"
 #include "papillon/core/kronecker_problem.hpp"
 #include "papillon/core/pass.hpp"
 #include "papillon/core/tensor.hpp"
+#include "papillon/gemm_options.hpp"
 #include "papillon/hadamard_options.hpp"
 #include "papillon/kronecker_options.hpp"
 
@@ -39,6 +42,9 @@ void kronecker_on_gpu(std::span<const Factor> factors, const ConstTensorDescript
 void butterfly_on_gpu(std::span<const ButterflyFactor> factors, const ConstTensorDescriptor& x,
                       const TensorDescriptor& y, const ButterflyOptions& options);
 
+void gemm_on_gpu(std::complex<double> alpha, const ConstTensorDescriptor& a, const ConstTensorDescriptor& b,
+                 std::complex<double> beta, const TensorDescriptor& c, const GemmOptions& options);
+
 /// How the backend would carry out a transform.
 struct GpuPlan {
   bool available = false;     ///< whether there is a backend
@@ -50,6 +56,7 @@ struct GpuPlan {
 /// How the backend would carry out a product, in lines that end in a line break; empty in builds without one.
 std::string explain_on_gpu(const detail::KroneckerProblem& problem);
 std::string explain_on_gpu(const detail::ButterflyProblem& problem);
+std::string explain_on_gpu(const detail::GemmProblem& problem);
 
 /// The plan of a problem on compute capability `major`.0.
 GpuPlan plan_on_gpu(const detail::HadamardProblem& problem, int major);

@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   papillon::cli::add_hadamard_command(app);
   papillon::cli::add_kronecker_command(app);
   papillon::cli::add_butterfly_command(app);
+  papillon::cli::add_gemm_command(app);
   papillon::cli::add_quantize_command(app);
   papillon::cli::add_dequantize_command(app);
   papillon::cli::add_explain_command(app);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -8,9 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "cli/atomic_file.hpp"
 #include "cli/commands.hpp"
-#include "cli/npy.hpp"
+#include "cli/npy_output.hpp"
 #include "papillon/orders.hpp"
 
 namespace papillon::cli {
@@ -26,12 +24,11 @@ struct Arguments {
 void write_matrix(const Arguments& arguments) {
   try {
     const HadamardMatrix matrix = hadamard_matrix(arguments.order);
-    const std::array<std::int64_t, 2> shape = {matrix.order, matrix.order};
-    const std::string prefix = npy_header_bytes(NpyType::int8, false, shape);
-    const std::size_t size = prefix.size() + matrix.entries.size();
-    AtomicFile file(arguments.output, static_cast<std::int64_t>(size), arguments.force);
-    std::memcpy(file.bytes().data(), prefix.data(), prefix.size());
-    std::memcpy(file.bytes().data() + prefix.size(), matrix.entries.data(), matrix.entries.size());
+    NpyHeader header;
+    header.type = NpyType::int8;
+    header.shape = {matrix.order, matrix.order};
+    NpyOutput file(arguments.output, header, arguments.force);
+    std::memcpy(file.data(), matrix.entries.data(), matrix.entries.size());
     file.commit();
   } catch (const std::bad_alloc&) {
     throw std::runtime_error("out of memory for the Hadamard matrix of order " +

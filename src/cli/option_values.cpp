@@ -26,6 +26,14 @@ std::optional<ScalarType> scalar_type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+CLI::Validator scalar_type_name() {
+  return CLI::Validator(
+      [](const std::string& name) {
+        return scalar_type_from_name(name) ? std::string() : name + " is none of f2 bf16 f4 f8 i4 i8 c8 c16";
+      },
+      "");
+}
+
 void add_ordering_option(CLI::App& command, std::string& name) {
   command.add_option("--ordering", name, "order of the outputs; all but natural need a power of two")
       ->check(CLI::IsMember({"natural", "sequency", "dyadic"}))
@@ -64,6 +72,16 @@ CLI::Validator integer() {
         std::int64_t value = 0;
         if (plain && CLI::detail::lexical_cast(text, value)) return std::string();
         return "'" + text + "' is not an integer of 64 bits";
+      },
+      "");
+}
+
+CLI::Validator not_negative() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const std::string wrong = integer()(text);
+        if (!wrong.empty()) return wrong;
+        return text.starts_with('-') ? text + " is less than 0" : std::string();
       },
       "");
 }

@@ -2,7 +2,10 @@
 #include "papillon/bilinear.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "papillon/core/errors.hpp"
@@ -42,30 +45,48 @@ Table product_of_tables(const Table& outer, const Table& inner, int rows, int co
 
 }  // namespace
 
-bool is_matrix_product(const BilinearAlgorithm& algorithm) {
-  const auto [name, m, k, n, rank, u, v, w] = algorithm;
-  if (m < 1 || k < 1 || n < 1 || rank < 1) return false;
-  const auto size = [rank = rank](int rows, int columns) {
-    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(rows) *
-           static_cast<std::size_t>(columns);
+std::string why_no_matrix_product(const BilinearAlgorithm& algorithm) {
+  const auto& [name, m, k, n, rank, u, v, w] = algorithm;
+  std::ostringstream text;
+  if (m < 1 || k < 1 || n < 1 || rank < 1) {
+    text << "m = " << m << ", k = " << k << ", n = " << n << ", rank = " << rank << "; 1 and more are taken";
+    return text.str();
+  }
+  const auto wrong_size = [&text, rank = rank](std::string_view table, std::size_t size, int rows,
+                                               int columns) {
+    const auto wanted =
+        static_cast<std::size_t>(rank) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    if (size != wanted) {
+      text << table << " has " << size << " entries instead of " << rank << " * " << rows << " * " << columns
+           << " = " << wanted;
+    }
+    return size != wanted;
   };
-  if (u.size() != size(m, k) || v.size() != size(k, n) || w.size() != size(m, n)) return false;
+  if (wrong_size("u", u.size(), m, k) || wrong_size("v", v.size(), k, n) || wrong_size("w", w.size(), m, n))
+    return text.str();
   const auto entry = [](const Table& table, int p, int columns, int column) {
-    return static_cast<int>(table[static_cast<std::size_t>(p) * static_cast<std::size_t>(columns) +
-                                  static_cast<std::size_t>(column)]);
+    return std::int64_t{table[static_cast<std::size_t>(p) * static_cast<std::size_t>(columns) +
+                              static_cast<std::size_t>(column)]};
   };
   for (int a = 0; a < m * k; ++a) {
     for (int b = 0; b < k * n; ++b) {
       for (int c = 0; c < m * n; ++c) {
         std::int64_t sum = 0;
         for (int p = 0; p < rank; ++p)
-          sum += std::int64_t{entry(u, p, m * k, a)} * entry(v, p, k * n, b) * entry(w, p, m * n, c);
-        const bool matched = a % k == b / n && a / k == c / n && b % n == c % n;
-        if (sum != (matched ? 1 : 0)) return false;
+          sum += entry(u, p, m * k, a) * entry(v, p, k * n, b) * entry(w, p, m * n, c);
+        const int wanted = a % k == b / n && a / k == c / n && b % n == c % n ? 1 : 0;
+        if (sum == wanted) continue;
+        text << "C[" << c / n << "," << c % n << "] gets " << sum << " A[" << a / k << "," << a % k << "] B["
+             << b / n << "," << b % n << "] instead of " << wanted;
+        return text.str();
       }
     }
   }
-  return true;
+  return {};
+}
+
+bool is_matrix_product(const BilinearAlgorithm& algorithm) {
+  return why_no_matrix_product(algorithm).empty();
 }
 
 BilinearAlgorithm compose(const BilinearAlgorithm& outer, const BilinearAlgorithm& inner) {

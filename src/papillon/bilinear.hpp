@@ -29,6 +29,9 @@ struct BilinearAlgorithm {
 /// matrices: Σ_p u[p][i,l] v[p][l',j] w[p][i',j'] = 1 where i = i', l = l' and j = j', else 0, in integers.
 bool is_matrix_product(const BilinearAlgorithm& algorithm);
 
+/// Empty where `is_matrix_product` holds; else why it does not, in a few words.
+std::string why_no_matrix_product(const BilinearAlgorithm& algorithm);
+
 /// The algorithm that multiplies by `outer` and its products by `inner`: ⟨m m', k k', n n'; r r'⟩, block (i,
 /// i') in row i m' + i'. Throws std::invalid_argument where a coefficient would leave -127 … 127.
 BilinearAlgorithm compose(const BilinearAlgorithm& outer, const BilinearAlgorithm& inner);

@@ -71,7 +71,8 @@ void gemm(const ExecutionSpace& space, std::complex<double> alpha, const AView& 
        TensorDescriptor(describe_view(c)), options);
 }
 
-/// Bytes of workspace that a call needs: 0 for classical products. Throws as `gemm` does.
+/// Bytes of workspace that a call needs: 0 on host spaces, and for most classical products. Throws as `gemm`
+/// does.
 template <class ExecutionSpace>
   requires Kokkos::is_execution_space_v<ExecutionSpace>
 std::size_t gemm_workspace_bytes(const ExecutionSpace& space, std::complex<double> alpha,

@@ -29,6 +29,12 @@ void transform(const Kokkos::Cuda& space, const Device& x, const DeviceHalf& h, 
   papillon::butterfly(space, std::span(&block, 1), x, x, {.adjoint = true});
   static_cast<void>(papillon::butterfly_workspace_bytes(
       space, std::span(&block, 1), papillon::describe_view(x), papillon::describe_view(x)));
+  papillon::gemm(space, 1.0, x, x, 0.5, x, {.op_b = papillon::MatrixOperation::transpose});
+  papillon::gemm(space, 1.0, h, h, 0.0, g, {.algorithm = papillon::GemmAlgorithm::strassen});
+  static_cast<void>(papillon::gemm_workspace_bytes(
+      space, 1.0, papillon::describe_view(x), papillon::describe_view(x), 0.0, papillon::describe_view(x)));
+  static_cast<void>(papillon::explain_gemm(space, 1.0, papillon::describe_view(x), papillon::describe_view(x),
+                                           0.0, papillon::describe_view(x)));
   const papillon::BlockScaledView q{};
   papillon::quantize(space, x, q, {.rotation = 16});
   papillon::quantize(space, h, q, q, 0, {.format = papillon::BlockFormat::mxfp8_e4m3});

@@ -172,9 +172,11 @@ void check_algorithm(const GemmOptions& options) {
   if (options.tables.empty()) throw_invalid_argument(gemm_name, "algorithm is table but tables is empty");
   for (std::size_t t = 0; t < options.tables.size(); ++t) {
     const BilinearAlgorithm& table = options.tables[t];
-    if (!is_matrix_product(table)) {
+    const std::string reason = why_no_matrix_product(table);
+    if (!reason.empty()) {
       throw_invalid_argument(gemm_name, "tables[", t, "], ", table.name, " <", table.m, ",", table.k, ",",
-                             table.n, "; ", table.rank, ">, is not an algorithm for matrix products");
+                             table.n, "; ", table.rank,
+                             ">, is not an algorithm for matrix products: ", reason);
     }
   }
 }
