@@ -27,7 +27,9 @@ void check_random(unsigned seed, int rounds, int most) {
       CAPTURE(round);
       auto problem = random_gemm<T, O>(random, most);
       problem.options.algorithm = GemmAlgorithm::classical;
-      problem.draw(random(), round % 3 == 0 ? Data::scaled : Data::smooth);
+      // Sums of the spread ones are more than half holds.
+      const bool spread = round % 3 == 0 && !std::is_same_v<O, papillon::half>;
+      problem.draw(random(), spread ? Data::scaled : Data::smooth);
       const auto c = problem.run(space);
       problem.check_classical(c);
       check_same(problem.run(space), c);

@@ -177,7 +177,7 @@ struct GemmCase {
     constexpr long double least = std::is_same_v<O, papillon::half> ? 0x1p-25L : 0;  // half's subnormals
     for (std::size_t i = 0; i < values.re.size(); ++i) {
       const long double re = values.re[i] - wanted.re[i];
-      const long double im = values.im.empty() ? 0 : values.im[i] - wanted.im[i];
+      const long double im = values.complex ? values.im[i] - wanted.im[i] : 0;
       const long double allowed = bound(i) * (1 + storage) + storage * std::abs(wanted.re[i]) + least;
       if (std::hypot(re, im) <= allowed) continue;
       INFO(text());

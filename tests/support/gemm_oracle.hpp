@@ -19,7 +19,8 @@ namespace papillon_test {
 template <class X>
 struct Parts {
   std::vector<X> re;
-  std::vector<X> im;  ///< empty: zeros
+  std::vector<X> im;  ///< empty unless `complex`
+  bool complex = false;
 };
 
 template <class X, class T>
@@ -33,7 +34,7 @@ X part_as(const T& value) {
 
 template <class X, class T>
 Parts<X> parts_of(const std::vector<T>& values) {
-  Parts<X> result;
+  Parts<X> result{{}, {}, is_std_complex<T>};
   for (const T& value : values) {
     if constexpr (is_std_complex<T>) {
       result.re.push_back(part_as<X>(value.real()));
@@ -78,7 +79,7 @@ Parts<X> operated(const Parts<X>& stored, papillon::MatrixOperation operation, s
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
         result.re[first + at(i * columns + j)] = stored.re[first + at(j * rows + i)];
-        if (!stored.im.empty()) result.im[first + at(i * columns + j)] = stored.im[first + at(j * rows + i)];
+        if (stored.complex) result.im[first + at(i * columns + j)] = stored.im[first + at(j * rows + i)];
       }
     }
   }
@@ -92,8 +93,7 @@ template <class X>
 Parts<X> oracle_product(const ProductShape& shape, const Parts<X>& stored_a, const Parts<X>& stored_b) {
   const Parts<X> a = operated(stored_a, shape.op_a, shape.m, shape.k);
   const Parts<X> b = operated(stored_b, shape.op_b, shape.k, shape.n);
-  const bool complex = !a.im.empty() || !b.im.empty();
-  Parts<X> c;
+  Parts<X> c{{}, {}, a.complex};
   for (std::int64_t e = 0; e < shape.batch; ++e) {
     const std::int64_t a_first = shape.a_batched ? e * shape.m * shape.k : 0;
     const std::int64_t b_first = shape.b_batched ? e * shape.k * shape.n : 0;
@@ -104,12 +104,12 @@ Parts<X> oracle_product(const ProductShape& shape, const Parts<X>& stored_a, con
           const auto x = static_cast<std::size_t>(a_first + i * shape.k + l);
           const auto y = static_cast<std::size_t>(b_first + l * shape.n + j);
           re += a.re[x] * b.re[y];
-          if (!complex) continue;
+          if (!c.complex) continue;
           re -= a.im[x] * b.im[y];
           im += a.re[x] * b.im[y] + a.im[x] * b.re[y];
         }
         c.re.push_back(re);
-        if (complex) c.im.push_back(im);
+        if (c.complex) c.im.push_back(im);
       }
     }
   }
@@ -124,7 +124,7 @@ void oracle_combine(Parts<X>& product, std::complex<double> alpha, std::complex<
     if (factor == 0.0) return;
     const X f = static_cast<X>(factor.real()), g = static_cast<X>(factor.imag());
     re += f * values.re[i];
-    if (values.im.empty()) return;
+    if (!values.complex) return;
     re -= g * values.im[i];
     im += f * values.im[i] + g * values.re[i];
   };
@@ -133,7 +133,7 @@ void oracle_combine(Parts<X>& product, std::complex<double> alpha, std::complex<
     scaled(alpha, product, i, re, im);
     scaled(beta, c, i, re, im);
     product.re[i] = re;
-    if (!product.im.empty()) product.im[i] = im;
+    if (product.complex) product.im[i] = im;
   }
 }
 
@@ -141,7 +141,7 @@ void oracle_combine(Parts<X>& product, std::complex<double> alpha, std::complex<
 inline Parts<long double> magnitudes(const Parts<long double>& values) {
   Parts<long double> result;
   for (std::size_t i = 0; i < values.re.size(); ++i)
-    result.re.push_back(values.im.empty() ? std::abs(values.re[i]) : std::hypot(values.re[i], values.im[i]));
+    result.re.push_back(values.complex ? std::hypot(values.re[i], values.im[i]) : std::abs(values.re[i]));
   return result;
 }
 
