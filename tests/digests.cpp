@@ -11,6 +11,7 @@
 
 #include "papillon/butterfly.hpp"
 #include "papillon/butterfly_factors.hpp"
+#include "papillon/gemm.hpp"
 #include "papillon/hadamard.hpp"
 #include "papillon/kronecker.hpp"
 #include "papillon/kronecker_gradient.hpp"
@@ -122,6 +123,36 @@ void print_products(const char* name) {
   }
 }
 
+/// Matrix products: large, skinny and batched, classical and by levels.
+template <class T>
+void print_gemm(const char* name) {
+  using papillon::GemmAlgorithm;
+  const struct {
+    std::int64_t batch, m, n, k;
+    GemmAlgorithm algorithm;
+    int levels;
+  } cases[] = {
+      {1, 257, 311, 700, GemmAlgorithm::classical, -1}, {1, 3, 4001, 130, GemmAlgorithm::automatic, -1},
+      {1, 4001, 3, 130, GemmAlgorithm::classical, -1},  {2000, 9, 8, 17, GemmAlgorithm::classical, -1},
+      {1, 7, 5, 30011, GemmAlgorithm::classical, -1},   {1, 301, 203, 411, GemmAlgorithm::strassen, 2},
+      {2, 301, 203, 111, GemmAlgorithm::winograd, 3},   {64, 45, 46, 47, GemmAlgorithm::strassen, 1}};
+  const Kokkos::DefaultHostExecutionSpace space;
+  for (const auto& c : cases) {
+    const auto a = random_values<T>(static_cast<std::size_t>(c.batch * c.m * c.k), 51u);
+    const auto b = random_values<T>(static_cast<std::size_t>(c.batch * c.k * c.n), 52u);
+    auto result = random_values<T>(static_cast<std::size_t>(c.batch * c.m * c.n), 53u);
+    papillon::GemmOptions options;
+    options.algorithm = c.algorithm;
+    options.max_levels = c.levels;
+    papillon::gemm(space, 0.75, papillon::row_major(a.data(), {c.batch, c.m, c.k}),
+                   papillon::row_major(b.data(), {c.batch, c.k, c.n}), -0.5,
+                   papillon::row_major(result.data(), {c.batch, c.m, c.n}), options);
+    space.fence();
+    std::cout << "gemm " << name << " (" << c.batch << ", " << c.m << ", " << c.n << ", " << c.k << ") "
+              << std::hex << digest(result.data(), result.size() * sizeof(T)) << std::dec << '\n';
+  }
+}
+
 /// Codes, scales, amax and counts: of many rows, of one, of columns, with every kind of rotation and
 /// rounding.
 template <class T>
@@ -193,6 +224,12 @@ int main(int argc, char** argv) {
   print_products<papillon::bfloat16>("bfloat16");
   print_products<std::complex<float>>("complex64");
   print_products<std::complex<double>>("complex128");
+  print_gemm<float>("float32");
+  print_gemm<double>("float64");
+  print_gemm<papillon::half>("float16");
+  print_gemm<papillon::bfloat16>("bfloat16");
+  print_gemm<std::complex<float>>("complex64");
+  print_gemm<std::complex<double>>("complex128");
   print_quantized<float>("float32");
   print_quantized<double>("float64");
   print_quantized<papillon::half>("float16");
