@@ -14,9 +14,9 @@ namespace papillon::cuda {
 namespace {
 
 using Large = Gemm16Tile<128, 256, 4, 2, false>;
-using Medium = Gemm16Tile<128, 128, 5, 4, true>;
-using Wide = Gemm16Tile<64, 128, 8, 4, true>;
-using Small = Gemm16Tile<64, 64, 5, 2, true>;
+using Medium = Gemm16Tile<128, 128, 4, 2, true>;
+using Wide = Gemm16Tile<64, 128, 7, 2, true>;
+using Small = Gemm16Tile<64, 64, 5, 1, true>;
 
 constexpr std::int64_t most_tiles = std::numeric_limits<int>::max();
 constexpr std::int64_t whole(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
@@ -99,7 +99,6 @@ cudaError_t launch_tile(cudaStream_t stream, const Device& device, const GemmPro
   problem.k_blocks = static_cast<int>(whole(product.k, Tile::depth));
   problem.multicast = tuning.multicast;
   problem.split = tuning.split;
-  problem.lead = tuning.lead;
   problem.a_batches = product.a_batch == 0 ? 0 : 1;
   problem.b_batches = product.b_batch == 0 ? 0 : 1;
   problem.a_k_fastest = product.a_k_fastest;

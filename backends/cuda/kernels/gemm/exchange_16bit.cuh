@@ -1,86 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "kernels/gemm/store_16bit.cuh"
+#include "kernels/arithmetic.cuh"
+#include "kernels/gemm/ring.cuh"
+#include "kernels/ptx/sm_80_shared.cuh"
 #include "kernels/ptx/sm_90_cluster.cuh"
 
 namespace papillon::cuda {
 
-// A tile whose k is cut: each of the `split` blocks leaves the sums of its part of k in its shared memory,
-// and finishes as many rows of the tile, for which it reads what all have, always in the same order.
+// A tile whose k is cut. Each of the `split` blocks has sums of all rows of the tile, from its part of k; of
+// a warp's 16 rows one block is the owner. There the warp adds up what the same warp of every block has,
+// always in the order of the blocks; the others leave theirs in their shared memory, as their registers hold
+// them.
 
-/// Where a block leaves four columns of a row, swizzled against bank conflicts.
+__device__ __forceinline__ int owner_of(int warp, int split, int warps) { return warp * split / warps; }
+
+/// Warps whose rows this part of k owns.
+__device__ __forceinline__ int owned_warps(int depth, int split, int warps) {
+  int count = 0;
+  for (int warp = 0; warp < warps; ++warp) count += owner_of(warp, split, warps) == depth ? 1 : 0;
+  return count;
+}
+
+/// The barriers of an exchange: `full` hears of each warp's sums that are left for this block, `empty` of
+/// each of its own that have been read.
 template <class Tile>
-__device__ __forceinline__ std::uint32_t sums_offset(int row, int four) {
-  return static_cast<std::uint32_t>(row * Tile::columns * 4 + (four ^ (row & 7)) * 16);
+__device__ __forceinline__ void init_exchange(const Gemm16Problem& problem, const Gemm16Shared<Tile>& shared,
+                                              const Gemm16Part& part) {
+  const int owned = owned_warps(part.depth, problem.split, Tile::warps);
+  ptx::barrier_init(shared.sums_full(), max(1, owned * (problem.split - 1)));
+  ptx::barrier_init(shared.sums_empty(), max(1, Tile::warps - owned));
 }
 
-/// Leaves this thread's sums for the others.
+/// Where a lane leaves four of its sums.
 template <class Tile>
-__device__ __forceinline__ void leave_sums(const float (&sums)[Tile::columns / 2],
-                                           const Gemm16Shared<Tile>& shared, int warp) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const int row = warp * 16 + lane / 4;
+__device__ __forceinline__ std::uint32_t sums_place(std::uint32_t memory, int warp, int four) {
+  return memory +
+         static_cast<std::uint32_t>(((warp * (Tile::columns / 8) + four) * 32 + threadIdx.x % 32) * 16);
+}
+
+/// Whether this warp's rows are this block's; then `sums` have become those of the whole of k.
+template <class Tile>
+__device__ __forceinline__ bool exchange_sums(const Gemm16Problem& problem, float (&sums)[Tile::columns / 2],
+                                              const Gemm16Shared<Tile>& shared, const Gemm16Part& part,
+                                              int warp, std::uint32_t parity) {
+  constexpr int fours = Tile::columns / 8;
+  constexpr int together = 4;  // words that a lane reads at a time
+  const auto rank = [&](int depth) {
+    return static_cast<std::uint32_t>(depth * problem.multicast + part.row);
+  };
+  const bool first_lane = threadIdx.x % 32 == 0;
+  const int owner = owner_of(warp, problem.split, Tile::warps);
+  if (owner != part.depth) {
+    ptx::barrier_wait_cluster(shared.sums_empty(), parity ^ 1);  // those of the tile before have been read
 #pragma unroll
-  for (int j = 0; j < Tile::columns / 8; ++j) {
-    const std::uint32_t place =
-        shared.last() + sums_offset<Tile>(row, 2 * j + lane % 4 / 2) + lane % 2 * 8;  // of row + 8 as well
-    ptx::store_8(place, make_uint2(__float_as_uint(sums[4 * j]), __float_as_uint(sums[4 * j + 1])));
-    ptx::store_8(place + 8 * Tile::columns * 4,
-                 make_uint2(__float_as_uint(sums[4 * j + 2]), __float_as_uint(sums[4 * j + 3])));
+    for (int i = 0; i < fours; ++i)
+      ptx::store_16(sums_place<Tile>(shared.sums(), warp, i), pack<float>(sums + 4 * i));
+    __syncwarp();
+    if (first_lane) ptx::barrier_release_cluster(ptx::cluster_address(shared.sums_full(), rank(owner)));
+    return false;
   }
-}
-
-/// Tells the barrier of each block with a part of this tile's k that this warp has come so far.
-__device__ __forceinline__ void tell_parts(const Gemm16Problem& problem, const Gemm16Part& part,
-                                           std::uint32_t barrier) {
-  __syncwarp();
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  if (lane >= problem.split) return;
-  const auto rank = static_cast<std::uint32_t>(lane * problem.multicast + part.row);
-  ptx::barrier_release_cluster(ptx::cluster_address(barrier, rank));
-}
-
-/// Four neighbours to C, of which `count` are inside.
-template <class Out>
-__device__ __forceinline__ void store_four(Out* c, const float (&values)[4], int count) {
-  if (count >= 4) {
-    if constexpr (sizeof(Out) == 2) {
-      *reinterpret_cast<uint2*>(c) =
-          make_uint2(pack_pair<Out>(values[0], values[1]), pack_pair<Out>(values[2], values[3]));
-    } else {
-      *reinterpret_cast<uint4*>(c) = pack<Out>(values);
-    }
-    return;
-  }
+  ptx::barrier_wait_cluster(shared.sums_full(), parity);
 #pragma unroll
-  for (int i = 0; i < 3; ++i) {
-    if (i < count) c[i] = rounded<Out>(values[i]);
-  }
-}
-
-/// Adds up this block's rows and stores them.
-template <class Out, class Tile>
-__device__ __forceinline__ void store_parts(const Gemm16Problem& problem, const Gemm16Shared<Tile>& shared,
-                                            const Gemm16Part& part, int row, int column, int batch) {
-  constexpr int fours = Tile::columns / 4;
-  constexpr int threads = 32 * Tile::warps;
-  constexpr int together = 4;  // words that a thread reads at a time
-  const int rows = Tile::rows / problem.split;
-  const int first = part.depth * rows;
-  Out* c = static_cast<Out*>(problem.c_values) + batch * problem.c_batch;
-  for (int start = static_cast<int>(threadIdx.x); start < rows * fours; start += together * threads) {
+  for (int start = 0; start < fours; start += together) {
     float totals[together][4] = {};
-    for (int i = 0; i < problem.split; ++i) {
-      const std::uint32_t sums =
-          ptx::cluster_address(shared.last(), static_cast<std::uint32_t>(i * problem.multicast + part.row));
+    for (int depth = 0; depth < problem.split; ++depth) {
+      const std::uint32_t memory = ptx::cluster_address(shared.sums(), rank(depth));
+      const bool own = depth == part.depth;
       uint4 words[together];
 #pragma unroll
       for (int j = 0; j < together; ++j) {
-        const int word = min(start + j * threads, rows * fours - 1);
-        const std::uint32_t offset = sums_offset<Tile>(first + word / fours, word % fours);
-        words[j] =
-            i == part.depth ? ptx::load_16(shared.last() + offset) : ptx::load_cluster_16(sums + offset);
+        words[j] = own ? pack<float>(sums + 4 * (start + j))
+                       : ptx::load_cluster_16(sums_place<Tile>(memory, warp, start + j));
       }
 #pragma unroll
       for (int j = 0; j < together; ++j) {
@@ -92,17 +83,26 @@ __device__ __forceinline__ void store_parts(const Gemm16Problem& problem, const 
     }
 #pragma unroll
     for (int j = 0; j < together; ++j) {
-      const int word = start + j * threads;
-      const int y = row + first + word / fours;
-      const int x = column + word % fours * 4;
-      if (word >= rows * fours || y >= problem.m || x >= problem.n) continue;
-      if (!problem.plain) {
-        scale_pair(problem, static_cast<const Out*>(c), y, x, totals[j][0], totals[j][1]);
-        scale_pair(problem, static_cast<const Out*>(c), y, x + 2, totals[j][2], totals[j][3]);
-      }
-      store_four(c + y * problem.c_stride + x, totals[j], problem.n - x);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[4 * (start + j) + i] = totals[j][i];
     }
   }
+  __syncwarp();
+  if (first_lane) {
+    for (int depth = 0; depth < problem.split; ++depth) {
+      if (depth != part.depth)
+        ptx::barrier_arrive_cluster(ptx::cluster_address(shared.sums_empty(), rank(depth)));
+    }
+  }
+  return true;
+}
+
+/// Before a block leaves: all that the others read of it has been read.
+template <class Tile>
+__device__ __forceinline__ void end_exchange(const Gemm16Problem& problem, const Gemm16Shared<Tile>& shared,
+                                             const Gemm16Part& part, std::uint32_t parity) {
+  if (owned_warps(part.depth, problem.split, Tile::warps) < Tile::warps)
+    ptx::barrier_wait_cluster(shared.sums_empty(), parity ^ 1);
 }
 
 }  // namespace papillon::cuda

@@ -4,6 +4,7 @@
 #include "kernels/gemm/exchange_16bit.cuh"
 #include "kernels/gemm/load_16bit.cuh"
 #include "kernels/gemm/multiply_16bit.cuh"
+#include "kernels/gemm/store_16bit.cuh"
 #include "kernels/ptx/sm_90_grid.cuh"
 
 namespace papillon::cuda {
@@ -12,24 +13,6 @@ namespace papillon::cuda {
 // boxes of A and B into a ring of stages by the copy engine, as far ahead as the ring allows, also across
 // tiles; the other warpgroups multiply 64 rows of the tile each and store them. Blocks stay and take tile
 // after tile.
-
-template <class S, class Tile>
-__device__ __forceinline__ void multiply_tile(const Gemm16Problem& problem, float (&sums)[Tile::columns / 2],
-                                              Gemm16Reader<Tile>& reader, int blocks) {
-  if (problem.a_k_fastest) {
-    if (problem.b_k_fastest) {
-      multiply_stages<S, Tile, false, false>(sums, reader, blocks, problem.lead);
-    } else {
-      multiply_stages<S, Tile, false, true>(sums, reader, blocks, problem.lead);
-    }
-  } else {
-    if (problem.b_k_fastest) {
-      multiply_stages<S, Tile, true, false>(sums, reader, blocks, problem.lead);
-    } else {
-      multiply_stages<S, Tile, true, true>(sums, reader, blocks, problem.lead);
-    }
-  }
-}
 
 /// The part of a warpgroup that multiplies.
 template <class S, class Out, class Tile>
@@ -43,29 +26,29 @@ __device__ __forceinline__ void multiply_tiles(const Gemm16Problem& problem, con
   float sums[Tile::columns / 2];
   std::uint32_t parity = 0;
   for (std::uint32_t tile = first_tile; tile < problem.tiles; tile += clusters) {
-    const Gemm16Place place(problem, tile);
+    Gemm16Place place;
+    multiply_stages<S, Tile>(problem, sums, reader, part.blocks, [&] {
+      place = Gemm16Place(problem, tile);
+      ptx::settle(place.row_tile);
+      ptx::settle(place.column_tile);
+      ptx::settle(place.batch);
+    });
     const int row = (place.row_tile * problem.multicast + part.row) * Tile::rows;
     const int column = place.column_tile * Tile::columns;
-    multiply_tile<S, Tile>(problem, sums, reader, part.blocks);
-    if (Tile::splits && problem.split > 1) {
-      ptx::barrier_wait_cluster(shared.sums_empty(), parity ^ 1);  // all have read those of the tile before
-      leave_sums<Tile>(sums, shared, warp);
-      tell_parts(problem, part, shared.sums_full());
-      ptx::barrier_wait_cluster(shared.sums_full(), parity);
-      store_parts<Out, Tile>(problem, shared, part, row, column, place.batch);
-      tell_parts(problem, part, shared.sums_empty());
+    bool stores = true;
+    if constexpr (Tile::splits) {
+      if (problem.split > 1) stores = exchange_sums<Tile>(problem, sums, shared, part, warp, parity);
       parity ^= 1;
-    } else {
-      store_tile<Out, Tile>(problem, sums, shared.last() + warp * Tile::buffers * Tile::buffer_bytes,
+    }
+    if (stores) {
+      store_tile<Out, Tile>(problem, sums, shared.buffers() + warp * Tile::buffers * Tile::buffer_bytes,
                             row + 16 * warp, column, place.batch);
     }
   }
-  if (Tile::splits && problem.split > 1) {
-    ptx::barrier_wait_cluster(shared.sums_empty(),
-                              parity ^ 1);  // no block leaves whose sums others have still to read
-  } else {
-    if (lane == 0) ptx::stores_done();
+  if constexpr (Tile::splits) {
+    if (problem.split > 1) end_exchange<Tile>(problem, shared, part, parity);
   }
+  if (lane == 0) ptx::stores_done();
 }
 
 template <class S, class Out, class Tile>
@@ -84,8 +67,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
       ptx::barrier_init(shared.full(slot), 1);
       ptx::barrier_init(shared.empty(slot), problem.multicast * Tile::warps);
     }
-    ptx::barrier_init(shared.sums_full(), problem.split * Tile::warps);
-    ptx::barrier_init(shared.sums_empty(), problem.split * Tile::warps);
+    if constexpr (Tile::splits) init_exchange<Tile>(problem, shared, part);
     ptx::barrier_visible();
   }
   ptx::cluster_arrive();

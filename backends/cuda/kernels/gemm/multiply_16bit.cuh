@@ -20,52 +20,66 @@ struct Gemm16Reader {
   }
 };
 
-/// The warpgroups of a tile would end together, and the units stand still while both store. The first one
-/// goes `lead` blocks ahead instead, and each has the units while the other stores.
-template <class Tile>
-__device__ __forceinline__ void wait_for_lead(int warpgroup, int lead) {
-  if (Tile::warpgroups == 2 && lead > 0 && warpgroup == 1) ptx::named_sync(1, 256);
-}
-template <class Tile>
-__device__ __forceinline__ void tell_lead(int warpgroup, int lead, int block, int blocks) {
-  if (Tile::warpgroups == 2 && lead > 0 && warpgroup == 0 && block == min(lead, blocks) - 1)
-    ptx::named_arrive(1, 256);
+/// Starts the products of 64 rows by all columns of the tile over one stage, as a group; with `Add` they are
+/// added to the sums.
+template <class S, class Tile, bool TransposedA, bool TransposedB, bool Add>
+__device__ __forceinline__ void start_stage(float (&sums)[Tile::columns / 2],
+                                            const Gemm16Reader<Tile>& reader) {
+  const std::uint32_t stage = reader.shared.stage(reader.ring.slot);
+  const std::uint64_t a =
+      ptx::operand(ptx::operand_shape<TransposedA>(), stage + reader.warpgroup * (64 * 128));
+  const std::uint64_t b = ptx::operand(ptx::operand_shape<TransposedB>(), stage + Tile::a_bytes);
+  constexpr std::uint64_t a_step = ptx::operand_step<TransposedA>();
+  constexpr std::uint64_t b_step = ptx::operand_step<TransposedB>();
+  ptx::barrier_wait(reader.shared.full(reader.ring.slot), reader.ring.parity);
+  ptx::products_fence();
+  ptx::multiply_warpgroup<S, Tile::columns, TransposedA, TransposedB, Add>(sums, a, b);
+#pragma unroll
+  for (int step = 1; step < Tile::depth / 16; ++step)
+    ptx::multiply_warpgroup<S, Tile::columns, TransposedA, TransposedB, true>(sums, a + step * a_step,
+                                                                              b + step * b_step);
+  ptx::products_commit();
 }
 
-/// The products of 64 rows by all columns of the tile over `blocks` stages; the units always have the next
-/// stage's products before a stage is given back.
-template <class S, class Tile, bool TransposedA, bool TransposedB>
+/// The products over `blocks` stages; the units always have the next stage's products before a stage is given
+/// back. `meanwhile()` is called while the last ones run.
+template <class S, class Tile, bool TransposedA, bool TransposedB, class Function>
 __device__ __forceinline__ void multiply_stages(float (&sums)[Tile::columns / 2], Gemm16Reader<Tile>& reader,
-                                                int blocks, int lead) {
-  constexpr std::uint64_t a_shape = ptx::operand_shape<TransposedA>();
-  constexpr std::uint64_t b_shape = ptx::operand_shape<TransposedB>();
-#pragma unroll
-  for (float& sum : sums) sum = 0.0F;  // else the compiler lets no two groups of products overlap
-  wait_for_lead<Tile>(reader.warpgroup, lead);
-  int before = 0;
-  for (int block = 0; block < blocks; ++block) {
-    const int slot = reader.ring.slot;
-    const std::uint32_t stage = reader.shared.stage(slot);
-    const std::uint64_t a = ptx::operand(a_shape, stage + reader.warpgroup * (64 * 128));
-    const std::uint64_t b = ptx::operand(b_shape, stage + Tile::a_bytes);
-    ptx::barrier_wait(reader.shared.full(slot), reader.ring.parity);
-    ptx::products_fence();
-#pragma unroll
-    for (int step = 0; step < Tile::depth / 16; ++step) {
-      ptx::multiply_warpgroup<S, Tile::columns, TransposedA, TransposedB>(
-          sums, a + step * ptx::operand_step<TransposedA>(), b + step * ptx::operand_step<TransposedB>(),
-          block + step);
-    }
-    ptx::products_commit();
-    tell_lead<Tile>(reader.warpgroup, lead, block, blocks);
+                                                int blocks, const Function& meanwhile) {
+  start_stage<S, Tile, TransposedA, TransposedB, false>(sums, reader);
+  int before = reader.ring.slot;
+  reader.ring.advance();
+  for (int block = 1; block < blocks; ++block) {
+    start_stage<S, Tile, TransposedA, TransposedB, true>(sums, reader);
     ptx::products_wait<1>();
-    if (block > 0) reader.release(before);
-    before = slot;
+    reader.release(before);
+    before = reader.ring.slot;
     reader.ring.advance();
   }
+  meanwhile();
   ptx::products_wait<0>();
   ptx::settle_sums(sums);
   reader.release(before);
+}
+
+/// The same for any order of the operands' elements.
+template <class S, class Tile, class Function>
+__device__ __forceinline__ void multiply_stages(const Gemm16Problem& problem,
+                                                float (&sums)[Tile::columns / 2], Gemm16Reader<Tile>& reader,
+                                                int blocks, const Function& meanwhile) {
+  if (problem.a_k_fastest) {
+    if (problem.b_k_fastest) {
+      multiply_stages<S, Tile, false, false>(sums, reader, blocks, meanwhile);
+    } else {
+      multiply_stages<S, Tile, false, true>(sums, reader, blocks, meanwhile);
+    }
+  } else {
+    if (problem.b_k_fastest) {
+      multiply_stages<S, Tile, true, false>(sums, reader, blocks, meanwhile);
+    } else {
+      multiply_stages<S, Tile, true, true>(sums, reader, blocks, meanwhile);
+    }
+  }
 }
 
 }  // namespace papillon::cuda

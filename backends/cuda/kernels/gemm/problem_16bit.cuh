@@ -26,7 +26,6 @@ struct Gemm16Problem {
   int k_blocks = 0;
   int multicast = 1;
   int split = 1;
-  int lead = 0;       ///< blocks of k that the first warpgroup is ahead of the second
   int a_batches = 1;  ///< 0: the same matrix each time
   int b_batches = 1;
   bool a_k_fastest = true;
@@ -55,8 +54,8 @@ struct Gemm16Tile {
   static constexpr int stage_bytes = a_bytes + b_bytes;
   static constexpr int buffer_bytes = 16 * 128;
   static constexpr int out_bytes = warps * buffers * buffer_bytes;
-  static constexpr int exchange_bytes = splits ? Rows * Columns * 4 : 0;  // in the place of the buffers
-  static constexpr int last_bytes = out_bytes > exchange_bytes ? out_bytes : exchange_bytes;
+  static constexpr int exchange_bytes = splits ? Rows * Columns * 4 : 0;
+  static constexpr int last_bytes = out_bytes + exchange_bytes;
   static constexpr int barriers = 2 * stages + 2;
   static constexpr int alignment = 1024;  // of the swizzle
   static constexpr int shared_bytes = stages * stage_bytes + last_bytes + 8 * barriers + alignment;

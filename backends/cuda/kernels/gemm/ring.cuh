@@ -7,7 +7,7 @@
 
 namespace papillon::cuda {
 
-/// The block's shared memory, by address: stages, buffers or exchanged sums, barriers.
+/// The block's shared memory, by address: stages, exchanged sums, buffers, barriers.
 template <class Tile>
 struct Gemm16Shared {
   std::uint32_t base;
@@ -15,8 +15,9 @@ struct Gemm16Shared {
   __device__ explicit Gemm16Shared(const void* memory)
       : base((ptx::shared_address(memory) + Tile::alignment - 1) / Tile::alignment * Tile::alignment) {}
   __device__ std::uint32_t stage(int slot) const { return base + slot * Tile::stage_bytes; }
-  __device__ std::uint32_t last() const { return base + Tile::stages * Tile::stage_bytes; }
-  __device__ std::uint32_t full(int slot) const { return last() + Tile::last_bytes + 8 * slot; }
+  __device__ std::uint32_t sums() const { return base + Tile::stages * Tile::stage_bytes; }
+  __device__ std::uint32_t buffers() const { return sums() + Tile::exchange_bytes; }
+  __device__ std::uint32_t full(int slot) const { return buffers() + Tile::out_bytes + 8 * slot; }
   __device__ std::uint32_t empty(int slot) const { return full(Tile::stages + slot); }
   __device__ std::uint32_t sums_full() const { return full(2 * Tile::stages); }
   __device__ std::uint32_t sums_empty() const { return full(2 * Tile::stages + 1); }
@@ -39,10 +40,11 @@ struct RingPosition {
 /// Which tile a cluster works on: whole groups of `group` rows of tiles one after the other, of each group
 /// the columns from left to right, so that the clusters that run together share rows of A and columns of B.
 struct Gemm16Place {
-  int row_tile;
-  int column_tile;
-  int batch;
+  int row_tile = 0;
+  int column_tile = 0;
+  int batch = 0;
 
+  Gemm16Place() = default;
   __device__ __forceinline__ Gemm16Place(const Gemm16Problem& problem, std::uint32_t tile) {
     const std::uint32_t tiles = problem.row_tiles * problem.column_tiles;
     const std::uint32_t rest = tile % tiles;

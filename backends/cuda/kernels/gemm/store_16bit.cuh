@@ -37,6 +37,10 @@ __device__ __forceinline__ void scale_pair(const Gemm16Problem& problem, const O
   second = __fmaf_rn(problem.beta, old.y, second);
 }
 
+__device__ __forceinline__ uint2 float_pair(float low, float high) {
+  return make_uint2(__float_as_uint(low), __float_as_uint(high));
+}
+
 /// A buffer's part inside C by ordinary stores: the copy engine writes whole words of 16 bytes, also where a
 /// row of C ends within one.
 template <class Out>
@@ -105,14 +109,22 @@ __device__ __forceinline__ void store_tile(const Gemm16Problem& problem, float (
                             pack_pair<Out>(sums[first + 6], sums[first + 7]));
       }
     } else {
-      const std::uint32_t address = buffer + r * 128 + ((lane % 4 / 2) ^ r) * 16 + lane % 2 * 8;
+      // Odd rows store their eighths in another order than even ones, since the swizzle alone would have them
+      // meet in the same banks.
+      const bool odd = r % 2 != 0;
+      const std::uint32_t address =
+          buffer + r * 128 + ((lane % 4 / 2) ^ r ^ (odd ? 4 : 0)) * 16 + lane % 2 * 8;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int first = 4 * (4 * i + j);
-        ptx::store_8(address ^ (j * 32),
-                     make_uint2(__float_as_uint(sums[first]), __float_as_uint(sums[first + 1])));
-        ptx::store_8((address ^ (j * 32)) + 1024,
-                     make_uint2(__float_as_uint(sums[first + 2]), __float_as_uint(sums[first + 3])));
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int half = 0; half < 4; half += 2) {  // row r, row r + 8
+          const int low = 4 * (4 * i + j) + half;
+          const int high = low + 8;
+          const std::uint32_t place = (address ^ (j * 32)) + half / 2 * 1024;
+          ptx::store_8(place, float_pair(odd ? sums[high] : sums[low], odd ? sums[high + 1] : sums[low + 1]));
+          ptx::store_8(place ^ 64,
+                       float_pair(odd ? sums[low] : sums[high], odd ? sums[low + 1] : sums[high + 1]));
+        }
       }
     }
     ptx::show_to_copies();

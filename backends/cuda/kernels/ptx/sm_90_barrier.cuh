@@ -74,15 +74,6 @@ __device__ __forceinline__ uint4 load_cluster_16(std::uint32_t cluster_address) 
   return word;
 }
 
-// Named barriers of the block's warps.
-
-__device__ __forceinline__ void named_arrive(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void named_sync(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
 /// This block's rank in its cluster.
 __device__ __forceinline__ std::uint32_t cluster_rank() {
   std::uint32_t rank;

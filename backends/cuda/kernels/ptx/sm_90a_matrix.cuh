@@ -77,44 +77,57 @@ __device__ __forceinline__ void give_registers() {
   "%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95," \
   "%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111," \
   "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
-#define PAPILLON_8(i)                                                                                    \
-  "+f"(sums[i]), "+f"(sums[(i) + 1]), "+f"(sums[(i) + 2]), "+f"(sums[(i) + 3]), "+f"(sums[(i) + 4]),      \
-      "+f"(sums[(i) + 5]), "+f"(sums[(i) + 6]), "+f"(sums[(i) + 7])
-#define PAPILLON_32(i) PAPILLON_8(i), PAPILLON_8((i) + 8), PAPILLON_8((i) + 16), PAPILLON_8((i) + 24)
-#define PAPILLON_PRODUCT(n, type, a, b, add, trans_a, trans_b, ...)                                      \
+#define PAPILLON_8(how, i)                                                                               \
+  how(sums[i]), how(sums[(i) + 1]), how(sums[(i) + 2]), how(sums[(i) + 3]), how(sums[(i) + 4]),          \
+      how(sums[(i) + 5]), how(sums[(i) + 6]), how(sums[(i) + 7])
+#define PAPILLON_32(how, i)                                                                              \
+  PAPILLON_8(how, i), PAPILLON_8(how, (i) + 8), PAPILLON_8(how, (i) + 16), PAPILLON_8(how, (i) + 24)
+#define PAPILLON_OPERANDS_64(how) PAPILLON_32(how, 0)
+#define PAPILLON_OPERANDS_128(how) PAPILLON_32(how, 0), PAPILLON_32(how, 32)
+#define PAPILLON_OPERANDS_256(how)                                                                         \
+  PAPILLON_32(how, 0), PAPILLON_32(how, 32), PAPILLON_32(how, 64), PAPILLON_32(how, 96)
+#define PAPILLON_PRODUCT(n, type, how, add, a, b, trans_a, trans_b)                                       \
   asm volatile(                                                                                          \
-      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %" #add ", 0;\n\t"                                              \
+      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " add ", 0;\n\t"                                                \
       "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" PAPILLON_SUMS_##n "}, %" #a   \
       ", %" #b ", p, 1, 1, %" #trans_a ", %" #trans_b ";\n\t}"                                           \
-      : __VA_ARGS__                                                                                      \
-      : "l"(a_operand), "l"(b_operand), "r"(add_to), "n"(TransposedA ? 1 : 0), "n"(TransposedB ? 1 : 0))
+      : PAPILLON_OPERANDS_##n(how)                                                                       \
+      : "l"(a_operand), "l"(b_operand), "n"(TransposedA ? 1 : 0), "n"(TransposedB ? 1 : 0))
+#define PAPILLON_PRODUCTS(n, type, a, b, trans_a, trans_b)                \
+  if constexpr (Add) {                                                    \
+    PAPILLON_PRODUCT(n, type, "+f", "1", a, b, trans_a, trans_b);         \
+  } else {                                                                \
+    PAPILLON_PRODUCT(n, type, "=f", "0", a, b, trans_a, trans_b);         \
+  }
 // clang-format on
 
-/// sums = A · B, plus sums where add_to is not 0, for A of 64 x 16 and B of 16 x Columns. Warp w of the
+/// sums = A · B, with `Add` plus the sums before, for A of 64 x 16 and B of 16 x Columns. Warp w of the
 /// warpgroup has rows from 16 w on: of 8 columns from 8 j on, lane l has two values of row l / 4 from column
 /// 2 · (l % 4) on in sums[4 j], sums[4 j + 1], then those eight rows below.
-template <class S, int Columns, bool TransposedA, bool TransposedB>
+template <class S, int Columns, bool TransposedA, bool TransposedB, bool Add>
 __device__ __forceinline__ void multiply_warpgroup(float (&sums)[Columns / 2], std::uint64_t a_operand,
-                                                   std::uint64_t b_operand, int add_to) {
+                                                   std::uint64_t b_operand) {
   static_assert(Columns == 64 || Columns == 128 || Columns == 256);
   constexpr bool is_half = std::is_same_v<S, half>;
   if constexpr (Columns == 64 && is_half) {
-    PAPILLON_PRODUCT(64, "f16", 32, 33, 34, 35, 36, PAPILLON_32(0));
+    PAPILLON_PRODUCTS(64, "f16", 32, 33, 34, 35);
   } else if constexpr (Columns == 64 && !is_half) {
-    PAPILLON_PRODUCT(64, "bf16", 32, 33, 34, 35, 36, PAPILLON_32(0));
+    PAPILLON_PRODUCTS(64, "bf16", 32, 33, 34, 35);
   } else if constexpr (Columns == 128 && is_half) {
-    PAPILLON_PRODUCT(128, "f16", 64, 65, 66, 67, 68, PAPILLON_32(0), PAPILLON_32(32));
+    PAPILLON_PRODUCTS(128, "f16", 64, 65, 66, 67);
   } else if constexpr (Columns == 128 && !is_half) {
-    PAPILLON_PRODUCT(128, "bf16", 64, 65, 66, 67, 68, PAPILLON_32(0), PAPILLON_32(32));
+    PAPILLON_PRODUCTS(128, "bf16", 64, 65, 66, 67);
   } else if constexpr (Columns == 256 && is_half) {
-    PAPILLON_PRODUCT(256, "f16", 128, 129, 130, 131, 132, PAPILLON_32(0), PAPILLON_32(32), PAPILLON_32(64),
-                     PAPILLON_32(96));
+    PAPILLON_PRODUCTS(256, "f16", 128, 129, 130, 131);
   } else if constexpr (Columns == 256 && !is_half) {
-    PAPILLON_PRODUCT(256, "bf16", 128, 129, 130, 131, 132, PAPILLON_32(0), PAPILLON_32(32), PAPILLON_32(64),
-                     PAPILLON_32(96));
+    PAPILLON_PRODUCTS(256, "bf16", 128, 129, 130, 131);
   }
 }
+#undef PAPILLON_PRODUCTS
 #undef PAPILLON_PRODUCT
+#undef PAPILLON_OPERANDS_256
+#undef PAPILLON_OPERANDS_128
+#undef PAPILLON_OPERANDS_64
 #undef PAPILLON_32
 #undef PAPILLON_8
 #undef PAPILLON_SUMS_256
