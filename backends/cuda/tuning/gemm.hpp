@@ -19,18 +19,17 @@ constexpr detail::GemmTuning gemm_tuning(ScalarType in, ScalarType out) {
   tuning.bytes_per_second = 4.1e12;
   switch (in) {
     case ScalarType::float64:
-      tuning.least_block = 1024;
+      tuning.pays_from = {0, 3584, 12288, 0};
       tuning.most_levels = 3;
-      tuning.operations_per_second = 6.1e13;
+      tuning.operations_per_second = 6.0e13;
       break;
     case ScalarType::float32:
-      tuning.least_block = 1024;
+      tuning.pays_from = {0, 2048, 6144, 0};
       tuning.most_levels = 3;
       tuning.operations_per_second = 5.1e13;
       break;
     default:
-      tuning.least_block = 8192;  // on request alone
-      tuning.most_levels = 1;
+      tuning.most_levels = 1;  // on request alone
       tuning.operations_per_second = 6.9e14;
       break;
   }

@@ -68,6 +68,15 @@ bool divisible(const GemmProblem& problem, const GemmPlan& plan) {
 
 bool sums_16bit(const GemmProblem& problem) { return size_of(problem.in) == 2; }
 
+/// The levels that `pays_from` lists for a product.
+std::size_t levels_by_extent(const GemmProblem& problem, const GemmTuning& tuning) {
+  const std::int64_t least = std::min({problem.m, problem.n, problem.k});
+  std::size_t result = 0;
+  for (std::size_t level = 0; level < tuning.pays_from.size(); ++level)
+    if (tuning.pays_from[level] > 0 && least >= tuning.pays_from[level]) result = level + 1;
+  return result;
+}
+
 void choose_levels(const GemmProblem& problem, const GemmTuning& tuning, GemmPlan& plan) {
   if (problem.algorithm == GemmAlgorithm::classical || !problem.multiplies()) return;
   const Levels levels(problem);
@@ -75,8 +84,10 @@ void choose_levels(const GemmProblem& problem, const GemmTuning& tuning, GemmPla
     return problem.max_levels < 0 ? otherwise
                                   : std::min(otherwise, static_cast<std::size_t>(problem.max_levels));
   };
+  const std::size_t by_extent = levels_by_extent(problem, tuning);
   const auto pays = [&](const BilinearAlgorithm& level) {
-    return tuning.least_block > 0 && fits(problem, plan, level, tuning.least_block);
+    return plan.levels.size() < by_extent ||
+           (tuning.least_block > 0 && fits(problem, plan, level, tuning.least_block));
   };
   if (problem.algorithm == GemmAlgorithm::automatic) {
     if (sums_16bit(problem) || is_complex(problem.in)) return;

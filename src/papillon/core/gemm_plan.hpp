@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,8 +16,11 @@ namespace papillon::detail {
 /// predictions of time are made of. The figures are those of `hardware`.
 struct GemmTuning {
   std::string_view hardware;
-  std::int64_t least_block = 0;      ///< no level whose blocks would have a smaller extent; 0: no level pays
-  int most_levels = 0;               ///< that `automatic` takes
+  std::int64_t least_block = 0;  ///< no level whose blocks would have a smaller extent; 0: no level pays
+  int most_levels = 0;           ///< that `automatic` takes
+  /// Where levels pay by the least extent of the product instead: `automatic` takes the most levels L for
+  /// which that is at least pays_from[L - 1]; 0: so many never pay. All 0: `least_block` says.
+  std::array<std::int64_t, 4> pays_from{};
   double operations_per_second = 0;  ///< of large classical products, 2 m n k counted
   double bytes_per_second = 0;
   std::int64_t alignment = 1;       ///< elements that extents of packed blocks are multiples of
