@@ -124,6 +124,18 @@ TEST_CASE_TEMPLATE("gemm: factors that the sums' type does not hold are rounded 
   problem.check_classical(c);
 }
 
+TEST_CASE_TEMPLATE("gemm: the bound of the whole matrix holds for one term and a factor that rounds", T,
+                   float, double, std::complex<float>) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    for (const double alpha : {1.0, 0.75}) {
+      GemmCase<T> problem{{1, 1, 1}};
+      problem.alpha = alpha;
+      problem.draw(seed);
+      problem.check_normwise(problem.run(Kokkos::DefaultHostExecutionSpace{}), planned_error_factor(problem));
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("gemm: Views of every layout, whole and parts of others", T, float, double,
                    papillon::half) {
   using Kokkos::HostSpace;

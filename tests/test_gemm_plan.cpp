@@ -226,6 +226,12 @@ TEST_CASE("gemm plan: error bounds of classical products, and of levels beside e
   for (const std::int64_t k : {1, 3, 100, 40000})
     CHECK(error_of(problem_of(10, 20, k, GemmAlgorithm::classical)) ==
           static_cast<double>(k) * static_cast<double>(k));
+  // A product by alpha is one more rounding of each term, unless it is exact.
+  for (const double alpha : {1.0, -2.0, 0.125, 0.75, -3.0}) {
+    GemmProblem scaled = problem_of(10, 20, 7, GemmAlgorithm::classical);
+    scaled.alpha = alpha;
+    CHECK(error_of(scaled) == (alpha == 0.75 || alpha == -3.0 ? 56 : 49));
+  }
   double last = error_of(problem_of(512, 512, 512, GemmAlgorithm::classical));
   double last_winograd = last;
   for (int levels = 1; levels <= 5; ++levels) {

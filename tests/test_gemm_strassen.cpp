@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <Kokkos_Core.hpp>
+#include <array>
 #include <complex>
 #include <random>
 #include <string>
@@ -11,86 +12,15 @@
 
 #include "support/apply.hpp"
 #include "support/gemm_case.hpp"
+#include "support/gemm_tables.hpp"
 
 namespace {
 
 using namespace papillon_test;
-using papillon::BilinearAlgorithm;
 using papillon::GemmAlgorithm;
 using papillon::GemmOptions;
 
 #define PAPILLON_PRODUCT_SCALARS PAPILLON_REAL_SCALARS, std::complex<float>, std::complex<double>
-
-/// 3 x 5 by 5 x 2 blocks of a product by definition, one after the other: extents unlike any other's.
-BilinearAlgorithm plain_table() {
-  BilinearAlgorithm table{"plain", 3, 5, 2, 30, {}, {}, {}};
-  for (int p = 0; p < 30; ++p) {
-    const int i = p / 10, l = p / 2 % 5, j = p % 2;
-    for (int a = 0; a < 15; ++a) table.u.push_back(a == 5 * i + l ? 1 : 0);
-    for (int b = 0; b < 10; ++b) table.v.push_back(b == 2 * l + j ? 1 : 0);
-    for (int c = 0; c < 6; ++c) table.w.push_back(c == 2 * i + j ? 1 : 0);
-  }
-  return table;
-}
-
-/// Strassen's with A doubled in the first product and the result halved is no table of integers; this one has
-/// coefficients beyond ±1 all the same: product 1 is taken twice, with 2 and -1.
-BilinearAlgorithm wide_table() {
-  BilinearAlgorithm table = papillon::strassen_algorithm();
-  table.name = "wide";
-  table.rank = 8;
-  table.u.insert(table.u.end(), table.u.begin(), table.u.begin() + 4);
-  table.v.insert(table.v.end(), table.v.begin(), table.v.begin() + 4);
-  for (int c = 0; c < 4; ++c) {
-    const std::int8_t w = table.w[static_cast<std::size_t>(c)];
-    table.w[static_cast<std::size_t>(c)] = static_cast<std::int8_t>(3 * w);
-    table.w.push_back(static_cast<std::int8_t>(-w));
-  }
-  for (int c = 28; c < 32; ++c) table.u[static_cast<std::size_t>(c)] *= 2;
-  return table;
-}
-
-/// Lists of levels, outermost first.
-const std::vector<std::vector<BilinearAlgorithm>>& mixed_levels() {
-  static const std::vector<std::vector<BilinearAlgorithm>> lists = [] {
-    const auto& strassen = papillon::strassen_algorithm();
-    const auto& winograd = papillon::winograd_algorithm();
-    const auto& kerr = papillon::hopcroft_kerr_algorithm();
-    const auto& squared = papillon::strassen_squared_algorithm();
-    return std::vector<std::vector<BilinearAlgorithm>>{{kerr},
-                                                       {squared},
-                                                       {kerr, kerr},
-                                                       {strassen, kerr},
-                                                       {kerr, winograd},
-                                                       {squared, kerr},
-                                                       {winograd, squared},
-                                                       {plain_table()},
-                                                       {plain_table(), strassen},
-                                                       {wide_table()},
-                                                       {wide_table(), winograd},
-                                                       {winograd, strassen, kerr}};
-  }();
-  return lists;
-}
-
-/// Calls check(options) for every algorithm with up to three levels.
-template <class Check>
-void for_each_algorithm(const Check& check) {
-  for (const GemmAlgorithm algorithm : {GemmAlgorithm::strassen, GemmAlgorithm::winograd}) {
-    for (int levels = 1; levels <= 3; ++levels) {
-      GemmOptions options;
-      options.algorithm = algorithm;
-      options.max_levels = levels;
-      check(options);
-    }
-  }
-  for (const auto& list : mixed_levels()) {
-    GemmOptions options;
-    options.algorithm = GemmAlgorithm::table;
-    options.tables = list;
-    check(options);
-  }
-}
 
 /// Values are whole and at most 3, 67 terms at most: no sum of any algorithm above leaves 2^24.
 template <class T, class O>

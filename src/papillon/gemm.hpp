@@ -31,10 +31,11 @@ namespace papillon {
 /// float alone, where it was measured to pay.
 ///
 /// Accuracy, with unit roundoff u of the sums' type, beta = 0: |C - exact| <= E u |alpha| max|A| max|B| for
-/// every element, plus one rounding of C where it is 16-bit. E is k² for a classical product, where element
-/// by element |C - exact| <= gamma (|A| |B|), gamma = (k + 2) u / (1 - (k + 2) u), holds too (three times
-/// that for complex ones); each level of Strassen multiplies it by up to 12/4, of Winograd by up to 18/4 (N.
-/// Higham, Accuracy and Stability of Numerical Algorithms, section 23.2.2; `explain_gemm` gives E). With
+/// every element, plus one rounding of C where it is 16-bit. E is k² for a classical product (k² + k where
+/// alpha is no power of two), where element by element |C - exact| <= gamma (|A| |B|), gamma = (k + 2) u /
+/// (1 - (k + 2) u), holds too (three times that for complex ones); each level of Strassen multiplies it by
+/// up to 12/4, of Winograd by up to 18/4 (N. Higham, Accuracy and Stability of Numerical Algorithms, section
+/// 23.2.2; `explain_gemm` gives E). With
 /// levels the bound is of the whole matrix: small elements beside large ones lose their digits, and sums of
 /// 16-bit blocks are rounded to 16 bits on GPUs (u is then theirs). A NaN or infinity reaches, besides the
 /// elements that it belongs to, others of C, where infinities may become NaN; zero padding never meets them.

@@ -2,6 +2,8 @@
 #include "papillon/core/gemm_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdlib>
 #include <iomanip>
@@ -147,6 +149,12 @@ double level_error(const BilinearAlgorithm& level, double inner_error, double in
   return worst;
 }
 
+/// Whether products by alpha are not rounded: it is a power of two.
+bool scales_exactly(std::complex<double> alpha) {
+  int exponent = 0;
+  return alpha.imag() == 0 && std::abs(std::frexp(alpha.real(), &exponent)) == 0.5;
+}
+
 double nonzeros(const std::vector<std::int8_t>& table) {
   return static_cast<double>(table.size()) - static_cast<double>(std::ranges::count(table, 0));
 }
@@ -256,7 +264,7 @@ double predicted_seconds(const GemmProblem& problem, const GemmPlan& plan, const
 
 double error_factor(const GemmProblem& problem, const GemmPlan& plan) {
   const double base_k = static_cast<double>(plan.classical() ? problem.k : plan.block_k);
-  double error = base_k * base_k;
+  double error = base_k * base_k + (scales_exactly(problem.alpha) ? 0 : base_k);
   double inner_k = base_k;
   for (std::size_t level = plan.levels.size(); level-- > 0;) {
     error = level_error(*plan.levels[level], error, inner_k);

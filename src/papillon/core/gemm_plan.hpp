@@ -71,9 +71,10 @@ double moved_bytes(const GemmProblem& problem, const GemmPlan& plan, const GemmT
 double predicted_seconds(const GemmProblem& problem, const GemmPlan& plan, const GemmTuning& tuning);
 
 /// E in |C - exact| <= E · u · |alpha| max|A| max|B| + O(u²) for every element, u the unit roundoff of the
-/// sums, beta = 0: for classical products k², and above one level max over the blocks of C of Σ_p |w_p| (a_p
-/// b_p (E' + k' s_p) + (t - 1) k' a_p b_p), with a_p and b_p the sums of |u_p| and |v_p|, s_p the additions
-/// of both, t the terms of the block, E' and k' those of the level below. (N. Higham, section 23.2.2; G.
+/// sums, beta = 0: for classical products k², and k more where alpha is no power of two and products by it
+/// are rounded; above one level max over the blocks of C of Σ_p |w_p| (a_p b_p (E' + k' s_p) + (t - 1) k'
+/// a_p b_p), with a_p and b_p the sums of |u_p| and |v_p|, s_p the additions of both, t the terms of the
+/// block, E' and k' those of the level below. (N. Higham, section 23.2.2; G.
 /// Ballard et al., SIAM J. Matrix Anal. Appl. 37, 2016.)
 double error_factor(const GemmProblem& problem, const GemmPlan& plan);
 
