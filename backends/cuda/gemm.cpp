@@ -287,6 +287,9 @@ void multiply_parts(cudaStream_t stream, const Device& device, const GemmProblem
         "gemm: launching the combining kernel");
 }
 
+/// That of an H200 where there is no GPU.
+int major_of_current_device() { return why_unavailable().empty() ? current_device().major : 9; }
+
 void scale(cudaStream_t stream, const Device& device, const GemmProblem& problem) {
   if (problem.beta == 1.0) return;
   check(visit_scalars(problem.out, problem.out,
@@ -300,7 +303,7 @@ void scale(cudaStream_t stream, const Device& device, const GemmProblem& problem
 
 void gemm(cudaStream_t stream, const GemmProblem& problem) {
   const Device& device = current_device();
-  const GemmRoute route = route_gemm(problem);
+  const GemmRoute route = route_gemm(problem, device.major);
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   check_pointer("gemm", problem.c, "C", device);
   if (!problem.multiplies()) {
@@ -331,10 +334,12 @@ void gemm(cudaStream_t stream, const GemmProblem& problem) {
   for (std::int64_t matrix = 0; matrix < problem.batch; ++matrix) levels.run(matrix);
 }
 
-std::size_t workspace_bytes(const GemmProblem& problem) { return route_gemm(problem).workspace_bytes; }
+std::size_t workspace_bytes(const GemmProblem& problem) {
+  return route_gemm(problem, major_of_current_device()).workspace_bytes;
+}
 
 std::string describe(const GemmProblem& problem) {
-  const GemmRoute route = route_gemm(problem);
+  const GemmRoute route = route_gemm(problem, major_of_current_device());
   std::ostringstream text;
   text << detail::describe(problem, route.plan, route.tuning);
   if (!problem.multiplies()) return text.str();

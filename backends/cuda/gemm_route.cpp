@@ -43,14 +43,22 @@ bool rows_fastest(std::int64_t row_stride, std::int64_t column_stride, std::int6
   return by_rows || (!by_columns && row_stride < column_stride);
 }
 
-/// The kernel for a product of blocks or of the whole, `aligned` saying whether the tuned ones take it.
-GemmKernel choose_kernel(const GemmProblem& problem, std::int64_t m, std::int64_t n, std::int64_t k,
-                         std::int64_t batch, bool aligned) {
+/// The kernel for products of blocks or of the whole, `aligned` saying whether the tuned ones take them and
+/// `used` how much workspace they take besides cuBLAS's.
+GemmKernel choose_kernel(const GemmProblem& problem, const GemmProduct& product, bool aligned,
+                         std::size_t used, int major) {
   const GemmKernel own = aligned ? GemmKernel::tuned : GemmKernel::general;
   if (problem.base == GemmBase::own || !why_no_cublas().empty()) return own;
-  if (problem.base == GemmBase::cublas) return GemmKernel::cublas;
-  if (problem.algorithm == GemmAlgorithm::classical) return own;
-  return !aligned || cublas_is_faster(problem.in, m, n, k, batch) ? GemmKernel::cublas : own;
+  const std::size_t room = problem.max_workspace_bytes - used;
+  if (problem.base == GemmBase::cublas) {
+    if (room < cublas_workspace_bytes) {
+      throw_invalid_argument("gemm", "max_workspace_bytes = ", problem.max_workspace_bytes,
+                             " but cuBLAS takes ", cublas_workspace_bytes, " besides ", used);
+    }
+    return GemmKernel::cublas;
+  }
+  if (problem.algorithm == GemmAlgorithm::classical || room < cublas_workspace_bytes) return own;
+  return !aligned || cublas_is_faster(problem.in, product, major) ? GemmKernel::cublas : own;
 }
 
 /// Cuts k into parts of whole 16 elements, so that rows of parts are aligned too.
@@ -60,9 +68,13 @@ void cut_k(const GemmProblem& problem, GemmRoute& route) {
   const std::int64_t part = (problem.k + parts - 1) / parts;
   route.k_part = (part + 15) / 16 * 16;
   route.k_parts = (problem.k + route.k_part - 1) / route.k_part;
-  if (route.k_parts == 1) return;
-  route.workspace_bytes = static_cast<std::size_t>(route.k_parts * part_products(problem, route).matrix) *
-                          size_of(compute_scalar(problem.in));
+  const std::size_t bytes = static_cast<std::size_t>(route.k_parts * part_products(problem, route).matrix) *
+                            size_of(compute_scalar(problem.in));
+  if (route.k_parts == 1 || bytes > problem.max_workspace_bytes) {
+    route.k_parts = 1;
+    return;
+  }
+  route.workspace_bytes = bytes;
 }
 
 }  // namespace
@@ -86,7 +98,7 @@ std::string_view name_of(GemmKernel kernel) {
   return "";
 }
 
-GemmRoute route_gemm(const GemmProblem& problem) {
+GemmRoute route_gemm(const GemmProblem& problem, int major) {
   if (is_complex(problem.in)) {
     throw_invalid_argument("gemm", "A holds ", name_of(problem.in),
                            "; the CUDA backend takes float64, float32, float16 and bfloat16");
@@ -102,19 +114,27 @@ GemmRoute route_gemm(const GemmProblem& problem) {
   route.c_row_major = !rows_fastest(problem.c_row_stride, problem.c_column_stride, problem.m, problem.n);
   const detail::GemmPlan& plan = route.plan;
   if (!plan.classical()) {
-    route.kernel = choose_kernel(problem, plan.block_m, plan.block_n, plan.block_k, plan.round, true);
     const bool turns =
         packs_k_slowest(problem.in) && packs_turned(level_tables(plan, LevelTable::u, !route.a_k_fastest));
     route.turns_a = turns && route.a_k_fastest;
     route.turns_b = turns && route.b_k_fastest;
+    GemmProduct blocks;
+    blocks.m = plan.block_m;
+    blocks.n = plan.block_n;
+    blocks.k = plan.block_k;
+    blocks.batch = plan.round;
+    blocks.a_k_fastest = route.a_k_fastest && !route.turns_a;
+    blocks.b_k_fastest = route.b_k_fastest && !route.turns_b;
+    route.kernel = choose_kernel(problem, route.c_row_major ? blocks : turned(blocks), true,
+                                 plan.workspace_bytes, major);
   } else if (!has_contiguous_indices(problem)) {
     if (problem.base == GemmBase::cublas)
       throw_invalid_argument("gemm", "base is cublas, which takes no matrix without a contiguous index");
     route.kernel = GemmKernel::general;
   } else {
-    const bool aligned =
-        aligned_rows_for_gemm(whole_product(problem, route), size_of(problem.in), size_of(problem.out));
-    route.kernel = choose_kernel(problem, problem.m, problem.n, problem.k, problem.batch, aligned);
+    const GemmProduct product = whole_product(problem, route);
+    const bool aligned = aligned_rows_for_gemm(product, size_of(problem.in), size_of(problem.out));
+    route.kernel = choose_kernel(problem, product, aligned, 0, major);
     if (route.kernel == GemmKernel::tuned && problem.batch == 1) cut_k(problem, route);
   }
   route.workspace_bytes +=

@@ -35,9 +35,9 @@ struct GemmRoute {
   std::size_t workspace_bytes = 0;  ///< of the plan or the parts, then of cuBLAS
 };
 
-/// Pure but for looking whether cuBLAS is there. Throws std::invalid_argument for what the backend does not
-/// take.
-GemmRoute route_gemm(const detail::GemmProblem& problem);
+/// On compute capability `major`.0. Pure but for looking whether cuBLAS is there. Throws
+/// std::invalid_argument for what the backend does not take.
+GemmRoute route_gemm(const detail::GemmProblem& problem, int major);
 
 /// The whole problem as one batch of products; its operands have a contiguous index each.
 GemmProduct whole_product(const detail::GemmProblem& problem, const GemmRoute& route);

@@ -368,6 +368,11 @@ TEST_CASE_TEMPLATE("gemm on the GPU: cuBLAS, own kernels and whichever is faster
           check_levels(problem);
         } catch (const std::exception& error) {
           const std::string text = error.what();
+          // Matrices whose batch index varies fastest have no contiguous row or column, which cuBLAS asks
+          // for.
+          if (base == GemmBase::cublas && memory == Memory::column_major &&
+              text.find("contiguous index") != std::string::npos)
+            continue;
           if (base != GemmBase::cublas || text.find("cuBLAS") == std::string::npos) throw;
           MESSAGE("not run with cuBLAS: ", text);
           return;
