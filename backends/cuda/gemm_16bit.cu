@@ -14,16 +14,25 @@ namespace papillon::cuda {
 namespace {
 
 using Large = Gemm16Tile<128, 256, 4, 2, false>;
-using Medium = Gemm16Tile<128, 128, 4, 2, true>;
-using Wide = Gemm16Tile<64, 128, 7, 2, true>;
-using Small = Gemm16Tile<64, 64, 5, 1, true>;
+using Medium = Gemm16Tile<128, 128, 6, 2, true>;
+using Wide = Gemm16Tile<64, 128, 8, 2, true>;
+using Small = Gemm16Tile<64, 64, 5, 1, false>;
 
 constexpr std::int64_t most_tiles = std::numeric_limits<int>::max();
 constexpr std::int64_t whole(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
+/// Rows or columns of an operand that a block loads: no more than there are, since boxes that are mostly
+/// outside take longer than smaller ones; whole boxes of 64 where k is not fastest.
+constexpr int loaded_extent(int tile, std::int64_t extent, bool k_fastest) {
+  return static_cast<int>(std::min<std::int64_t>(tile, k_fastest ? extent : whole(extent, 64) * 64));
+}
+
 /// The copy engine's maps of a product for a tile.
 template <class Tile, class Out>
 cudaError_t make_maps(const GemmProduct& product, const Gemm16Tuning& tuning, Gemm16Problem& problem) {
+  problem.a_extent = loaded_extent(Tile::rows, product.m, product.a_k_fastest);
+  const int share = Tile::columns / tuning.multicast;
+  problem.b_extent = tuning.multicast > 1 ? share : loaded_extent(share, product.n, product.b_k_fastest);
   // A's rows and B's columns by k: boxes of 64 elements of what is fastest.
   const auto operand = [&](const void* values, std::int64_t extent, bool k_fastest, std::int64_t stride,
                            std::int64_t batch_stride, int box) {
@@ -37,11 +46,12 @@ cudaError_t make_maps(const GemmProduct& product, const Gemm16Tuning& tuning, Ge
   };
   cudaError_t error = make_tensor_map(
       problem.a,
-      operand(product.a, product.m, product.a_k_fastest, product.a_stride, product.a_batch, Tile::rows), 2);
+      operand(product.a, product.m, product.a_k_fastest, product.a_stride, product.a_batch, problem.a_extent),
+      2);
   if (error == cudaSuccess) {
     error = make_tensor_map(problem.b,
                             operand(product.b, product.n, product.b_k_fastest, product.b_stride,
-                                    product.b_batch, Tile::columns / tuning.multicast),
+                                    product.b_batch, problem.b_extent),
                             2);
   }
   if (error != cudaSuccess) return error;
@@ -110,7 +120,8 @@ cudaError_t launch_tile(cudaStream_t stream, const Device& device, const GemmPro
   int clusters = 0;
   error = resident_clusters<kernel>(device, Tile::threads, Tile::shared_bytes, cluster, clusters);
   if (error != cudaSuccess) return error;
-  const std::int64_t blocks = std::min<std::int64_t>(tiles, clusters) * cluster;
+  // A cluster that cuts k has one tile: the sums that it exchanges take the place of its stages.
+  const std::int64_t blocks = (tuning.split > 1 ? tiles : std::min<std::int64_t>(tiles, clusters)) * cluster;
   LaunchConfig launch(stream, blocks, Tile::threads, Tile::shared_bytes, static_cast<unsigned>(cluster));
   // The kernel's start overlaps the end of the one before; it waits before it touches global memory.
   std::array<cudaLaunchAttribute, 2> attributes{};

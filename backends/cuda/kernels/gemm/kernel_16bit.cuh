@@ -24,7 +24,6 @@ __device__ __forceinline__ void multiply_tiles(const Gemm16Problem& problem, con
   reader.empty_barriers = ptx::cluster_address(
       shared.empty(0), static_cast<std::uint32_t>(part.depth * problem.multicast + lane % problem.multicast));
   float sums[Tile::columns / 2];
-  std::uint32_t parity = 0;
   for (std::uint32_t tile = first_tile; tile < problem.tiles; tile += clusters) {
     Gemm16Place place;
     multiply_stages<S, Tile>(problem, sums, reader, part.blocks, [&] {
@@ -37,8 +36,7 @@ __device__ __forceinline__ void multiply_tiles(const Gemm16Problem& problem, con
     const int column = place.column_tile * Tile::columns;
     bool stores = true;
     if constexpr (Tile::splits) {
-      if (problem.split > 1) stores = exchange_sums<Tile>(problem, sums, shared, part, warp, parity);
-      parity ^= 1;
+      if (problem.split > 1) stores = exchange_sums<Tile>(problem, sums, shared, part, warp);
     }
     if (stores) {
       store_tile<Out, Tile>(problem, sums, shared.buffers() + warp * Tile::buffers * Tile::buffer_bytes,
@@ -46,7 +44,7 @@ __device__ __forceinline__ void multiply_tiles(const Gemm16Problem& problem, con
     }
   }
   if constexpr (Tile::splits) {
-    if (problem.split > 1) end_exchange<Tile>(problem, shared, part, parity);
+    if (problem.split > 1) end_exchange<Tile>(problem, shared, part);
   }
   if (lane == 0) ptx::stores_done();
 }
@@ -57,9 +55,14 @@ __global__ void __launch_bounds__(Tile::threads, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char memory[];
   const Gemm16Shared<Tile> shared(memory);
+  if (threadIdx.x == 32 * Tile::warps) {
+    ptx::prefetch_map(&problem.a);
+    ptx::prefetch_map(&problem.b);
+    ptx::prefetch_map(&problem.c);
+  }
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0);
   const int cluster = problem.multicast * problem.split;
-  const Gemm16Part part(problem, static_cast<int>(ptx::cluster_rank()));
+  const Gemm16Part part(problem, ptx::cluster_rank());
   const std::uint32_t first_tile = blockIdx.x / static_cast<unsigned>(cluster);
   const std::uint32_t clusters = gridDim.x / static_cast<unsigned>(cluster);
   if (threadIdx.x == 0) {
@@ -67,13 +70,12 @@ __global__ void __launch_bounds__(Tile::threads, 1)
       ptx::barrier_init(shared.full(slot), 1);
       ptx::barrier_init(shared.empty(slot), problem.multicast * Tile::warps);
     }
-    if constexpr (Tile::splits) init_exchange<Tile>(problem, shared, part);
+    if (Tile::splits && problem.split > 1) init_exchange<Tile>(problem, shared, part);
     ptx::barrier_visible();
   }
   ptx::cluster_arrive();
   ptx::cluster_wait();
   ptx::let_next_grid_start();
-  ptx::wait_for_grid_before();
   constexpr bool large =
       Tile::columns / 2 > 64;  // sums that the registers of all threads alike have no room for
   if (warp >= Tile::warps) {
@@ -81,6 +83,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
     if (threadIdx.x == 32 * Tile::warps) load_tiles<Tile>(problem, shared, part, first_tile, clusters);
   } else {
     if constexpr (large) ptx::take_registers<232>();
+    ptx::wait_for_grid_before();
     multiply_tiles<S, Out, Tile>(problem, shared, part, warp, first_tile, clusters);
   }
 #endif

@@ -24,6 +24,8 @@ struct Gemm16Problem {
   int m = 0;
   int n = 0;
   int k_blocks = 0;
+  int a_extent = 0;  ///< rows of A that a block loads, fewer than its tile's if A has fewer
+  int b_extent = 0;  ///< columns of B
   int multicast = 1;
   int split = 1;
   int a_batches = 1;  ///< 0: the same matrix each time
@@ -54,11 +56,9 @@ struct Gemm16Tile {
   static constexpr int stage_bytes = a_bytes + b_bytes;
   static constexpr int buffer_bytes = 16 * 128;
   static constexpr int out_bytes = warps * buffers * buffer_bytes;
-  static constexpr int exchange_bytes = splits ? Rows * Columns * 4 : 0;
-  static constexpr int last_bytes = out_bytes + exchange_bytes;
   static constexpr int barriers = 2 * stages + 2;
   static constexpr int alignment = 1024;  // of the swizzle
-  static constexpr int shared_bytes = stages * stage_bytes + last_bytes + 8 * barriers + alignment;
+  static constexpr int shared_bytes = stages * stage_bytes + out_bytes + 8 * barriers + alignment;
 };
 
 }  // namespace papillon::cuda

@@ -7,7 +7,7 @@
 
 namespace papillon::cuda {
 
-/// The block's shared memory, by address: stages, exchanged sums, buffers, barriers.
+/// The block's shared memory, by address: stages, buffers, barriers.
 template <class Tile>
 struct Gemm16Shared {
   std::uint32_t base;
@@ -15,8 +15,7 @@ struct Gemm16Shared {
   __device__ explicit Gemm16Shared(const void* memory)
       : base((ptx::shared_address(memory) + Tile::alignment - 1) / Tile::alignment * Tile::alignment) {}
   __device__ std::uint32_t stage(int slot) const { return base + slot * Tile::stage_bytes; }
-  __device__ std::uint32_t sums() const { return base + Tile::stages * Tile::stage_bytes; }
-  __device__ std::uint32_t buffers() const { return sums() + Tile::exchange_bytes; }
+  __device__ std::uint32_t buffers() const { return stage(Tile::stages); }
   __device__ std::uint32_t full(int slot) const { return buffers() + Tile::out_bytes + 8 * slot; }
   __device__ std::uint32_t empty(int slot) const { return full(Tile::stages + slot); }
   __device__ std::uint32_t sums_full() const { return full(2 * Tile::stages); }
@@ -65,10 +64,16 @@ struct Gemm16Part {
   int first_block;
   int blocks;
 
-  __device__ __forceinline__ Gemm16Part(const Gemm16Problem& problem, int rank)
-      : row(rank % problem.multicast), depth(rank / problem.multicast) {
-    first_block = static_cast<int>(std::int64_t{problem.k_blocks} * depth / problem.split);
-    blocks = static_cast<int>(std::int64_t{problem.k_blocks} * (depth + 1) / problem.split) - first_block;
+  __device__ __forceinline__ Gemm16Part(const Gemm16Problem& problem, std::uint32_t rank)
+      : row(static_cast<int>(rank % static_cast<std::uint32_t>(problem.multicast))),
+        depth(static_cast<int>(rank / static_cast<std::uint32_t>(problem.multicast))) {
+    first_block = start(problem, depth);
+    blocks = start(problem, depth + 1) - first_block;
+  }
+  __device__ __forceinline__ static int start(const Gemm16Problem& problem, int depth) {
+    if (problem.split == 1) return depth == 0 ? 0 : problem.k_blocks;
+    return static_cast<int>(static_cast<std::uint32_t>(problem.k_blocks) * static_cast<std::uint32_t>(depth) /
+                            static_cast<std::uint32_t>(problem.split));
   }
 };
 

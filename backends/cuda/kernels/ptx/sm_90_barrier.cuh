@@ -74,6 +74,11 @@ __device__ __forceinline__ uint4 load_cluster_16(std::uint32_t cluster_address) 
   return word;
 }
 
+/// Waits for so many threads of the block at one of its barriers.
+__device__ __forceinline__ void named_sync(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 /// This block's rank in its cluster.
 __device__ __forceinline__ std::uint32_t cluster_rank() {
   std::uint32_t rank;
