@@ -18,7 +18,7 @@ template <class Tile, bool AKFastest, bool BKFastest, int Split>
 cudaError_t launch_split(cudaStream_t stream, const Device& device, const GemmProduct& product,
                          KernelUse* use) {
   constexpr auto kernel = &gemm_double<Tile, AKFastest, BKFastest, Split>;
-  constexpr int bytes = SlabStream<double, Tile, AKFastest, BKFastest>::shared_bytes;
+  constexpr int bytes = SlabStream<double, Tile, AKFastest, BKFastest, (Split > 1)>::shared_bytes;
   const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
   if (error != cudaSuccess) return error;
   if (use != nullptr) {
@@ -26,10 +26,9 @@ cudaError_t launch_split(cudaStream_t stream, const Device& device, const GemmPr
     return describe_kernel<kernel>(Tile::threads, bytes, *use);
   }
   const TileOrder order = tile_order(product, Tile::m, Tile::n, 8 * 128 / Tile::m);
-  const std::int64_t slabs = (product.k + Tile::depth - 1) / Tile::depth;
   const std::int64_t blocks = Split > 1 ? order.tiles * Split : std::min(order.tiles, device.multiprocessors);
   return launch<kernel, Split>(stream, blocks, Tile::threads, bytes, product, order,
-                               static_cast<int>((slabs + Split - 1) / Split * Tile::depth));
+                               slabs_of_k(product.k, Tile::depth, Split));
 }
 
 template <class Tile, bool AKFastest, bool BKFastest>
