@@ -5,34 +5,51 @@
 #include "gemm.hpp"
 #include "kernels/gemm/double_tile.cuh"
 #include "launch_kernel.cuh"
+#include "tuning/gemm_double.hpp"
 
 namespace papillon::cuda {
 namespace {
 
-using LargeTile = DoubleTile<4, 2, 2, 8, 4>;   // 128 x 128, one block a multiprocessor
-using MiddleTile = DoubleTile<2, 4, 2, 4, 4>;  // 64 x 128
-using LowTile = DoubleTile<1, 4, 2, 4, 4>;     // 32 x 128
+using SquareTile = DoubleTile<2, 4, 4, 2, 5>;  // 128 x 128
+using MiddleTile = DoubleTile<1, 8, 4, 1, 6>;  // 64 x 128
+using LowTile = DoubleTile<1, 8, 2, 1, 8>;     // 32 x 128
 
-template <class Tile, bool AKFastest, bool BKFastest>
-cudaError_t launch_tile(cudaStream_t stream, const Device& device, const GemmProduct& product,
-                        KernelUse* use) {
-  constexpr auto kernel = &gemm_double<Tile, AKFastest, BKFastest>;
-  constexpr int bytes = Tile::template shared_bytes<AKFastest, BKFastest>;
+template <class Tile, bool AKFastest, bool BKFastest, int Split>
+cudaError_t launch_split(cudaStream_t stream, const Device& device, const GemmProduct& product,
+                         KernelUse* use) {
+  constexpr auto kernel = &gemm_double<Tile, AKFastest, BKFastest, Split>;
+  constexpr int bytes = SlabStream<double, Tile, AKFastest, BKFastest, (Split > 1)>::shared_bytes;
   const cudaError_t error = allow_shared_memory<kernel>(device, bytes);
   if (error != cudaSuccess) return error;
-  if (use != nullptr) return describe_kernel<kernel>(Tile::threads, bytes, *use);
-  const TileOrder order = tile_order(product, Tile::m, Tile::n, 8);
-  const int resident = device.shared_bytes / (bytes + 1024) > 1 ? 2 : 1;
-  return launch<kernel>(stream, std::min(order.tiles, device.multiprocessors * resident), Tile::threads,
-                        bytes, product, order);
+  if (use != nullptr) {
+    use->cluster = Split;
+    return describe_kernel<kernel>(Tile::threads, bytes, *use);
+  }
+  const TileOrder order = tile_order(product, Tile::m, Tile::n, 8 * 128 / Tile::m);
+  const std::int64_t blocks = Split > 1 ? order.tiles * Split : std::min(order.tiles, device.multiprocessors);
+  return launch<kernel, Split>(stream, blocks, Tile::threads, bytes, product, order,
+                               slabs_of_k(product.k, Tile::depth, Split));
+}
+
+template <class Tile, bool AKFastest, bool BKFastest>
+cudaError_t launch_tile(cudaStream_t stream, const Device& device, const GemmProduct& product, int split,
+                        KernelUse* use) {
+  return split > 1 ? launch_split<Tile, AKFastest, BKFastest, 2>(stream, device, product, use)
+                   : launch_split<Tile, AKFastest, BKFastest, 1>(stream, device, product, use);
 }
 
 template <bool AKFastest, bool BKFastest>
 cudaError_t launch_oriented(cudaStream_t stream, const Device& device, const GemmProduct& product,
                             KernelUse* use) {
-  if (product.m <= 32) return launch_tile<LowTile, AKFastest, BKFastest>(stream, device, product, use);
-  if (product.m <= 64) return launch_tile<MiddleTile, AKFastest, BKFastest>(stream, device, product, use);
-  return launch_tile<LargeTile, AKFastest, BKFastest>(stream, device, product, use);
+  const DoubleGemmTuning tuning = double_gemm_tuning(product, device.multiprocessors);
+  switch (tuning.tile_m) {
+    case 32:
+      return launch_tile<LowTile, AKFastest, BKFastest>(stream, device, product, tuning.split, use);
+    case 64:
+      return launch_tile<MiddleTile, AKFastest, BKFastest>(stream, device, product, tuning.split, use);
+    default:
+      return launch_tile<SquareTile, AKFastest, BKFastest>(stream, device, product, tuning.split, use);
+  }
 }
 
 }  // namespace

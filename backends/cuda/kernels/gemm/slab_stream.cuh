@@ -7,6 +7,8 @@
 #include "gemm.hpp"
 #include "kernels/gemm/tile_order.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
+#include "kernels/ptx/sm_90_barrier.cuh"
+#include "kernels/ptx/sm_90_cluster.cuh"
 
 namespace papillon::cuda {
 
@@ -14,38 +16,49 @@ namespace papillon::cuda {
 // k.
 
 /// Copies slab after slab in words of 16 bytes, in the operand's own order: as [index][k] where k is the
-/// faster one in memory, else as [k][index], each row `pad` elements longer than its contents. What lies
+/// faster one in memory, else as [k][index], each row some elements longer than its contents. What lies
 /// outside becomes 0.
 template <class T, int Threads, int Extent, int Depth, bool KFastest>
 class SlabCopy {
  public:
   static constexpr int word = 16 / static_cast<int>(sizeof(T));
-  static constexpr int pad = 4;
+  /// Rows of [index][k] are two words longer, so that every second one begins four words of banks further;
+  /// rows of [k][index] one, so that every second one begins two words further.
+  static constexpr int pad = KFastest ? 2 * word : word;
   static constexpr int row = (KFastest ? Depth : Extent) + pad;
   static constexpr int elements = row * (KFastest ? Extent : Depth);
 
   /// The operand's first element of the tile is `source`; `left` of its rows (columns) are there.
   __device__ __forceinline__ void start(const T* source, std::int64_t stride, std::int64_t left) {
-    slow_ = static_cast<int>(threadIdx.x) / words;
-    fast_ = static_cast<int>(threadIdx.x) % words * word;
-    source_ = source + slow_ * stride + fast_;
+    const int thread = ptx::thread_again();
+    source_ = source + slow(thread) * stride + fast(thread);
     left_ = static_cast<int>(left < Extent ? left : Extent);
   }
 
-  /// The next slab, of which `k_left` of k are there, to shared memory at `slab`.
-  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t stride, std::int64_t k_left) {
-    const int k_here = static_cast<int>(k_left < Depth ? k_left : Depth);
-    const int fast_here = KFastest ? k_here : left_;
-    const int slow_here = KFastest ? left_ : k_here;
-    const int bytes = (fast_here - fast_) * static_cast<int>(sizeof(T));
-    const int valid = bytes < 0 ? 0 : bytes > 16 ? 16 : bytes;
+  /// The next slab, of which `k_here` of k are there, to shared memory at `slab`.
+  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t stride, int k_here) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::uint32_t place = slab + (slow(thread) * row + fast(thread)) * static_cast<int>(sizeof(T));
+    constexpr int step_bytes = rows_at_a_time * row * static_cast<int>(sizeof(T));
     const T* source = source_;
+    if (left_ == Extent && k_here == Depth) {
 #pragma unroll
-    for (int step = 0; step < steps; ++step) {
-      const int slow = slow_ + step * rows_at_a_time;
-      ptx::async_copy_16_filled(slab + (slow * row + fast_) * static_cast<int>(sizeof(T)), source,
-                                slow < slow_here ? valid : 0);
-      source += rows_at_a_time * stride;
+      for (int step = 0; step < steps; ++step) {
+        ptx::async_copy_16(place + step * step_bytes, source);
+        source += rows_at_a_time * stride;
+      }
+    } else {
+      const int again = ptx::thread_again();
+      const int fast_here = KFastest ? k_here : left_;
+      const int slow_here = KFastest ? left_ : k_here;
+      const int bytes = (fast_here - fast(again)) * static_cast<int>(sizeof(T));
+      const int valid = bytes < 0 ? 0 : bytes > 16 ? 16 : bytes;
+#pragma unroll 1
+      for (int step = 0; step < steps; ++step) {
+        ptx::async_copy_16_filled(place + step * step_bytes, source,
+                                  slow(again) + step * rows_at_a_time < slow_here ? valid : 0);
+        source += rows_at_a_time * stride;
+      }
     }
     source_ += KFastest ? Depth : Depth * stride;
   }
@@ -56,57 +69,113 @@ class SlabCopy {
   static constexpr int steps = (KFastest ? Extent : Depth) / rows_at_a_time;
   static_assert(Threads % words == 0 && steps * rows_at_a_time == (KFastest ? Extent : Depth));
 
+  /// Place of a thread's first word in a slab; made anew where it is seldom needed, to spare registers.
+  static __device__ __forceinline__ int slow(int thread) { return thread / words; }
+  static __device__ __forceinline__ int fast(int thread) { return thread % words * word; }
+
   const T* source_;
-  int slow_;
-  int fast_;
   int left_;
 };
 
+/// The slabs along k.
+struct SlabsOfK {
+  int all;
+  int of_block;    ///< where blocks take parts of k, each but the last
+  int last_depth;  ///< k of the last one of all
+};
+
+constexpr SlabsOfK slabs_of_k(std::int64_t k, int depth, int parts) {
+  const auto all = static_cast<int>((k + depth - 1) / depth);
+  return {all, (all + parts - 1) / parts, static_cast<int>((k - 1) % depth) + 1};
+}
+
+/// A block's places in the ring in their order, and how often it has gone round.
+template <int Stages>
+struct RingPlace {
+  int slot = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++slot == Stages) slot = 0, parity ^= 1;
+  }
+};
+
 /// Where the copies are in the sequence of a block's tiles, which they lead by some slabs. Tile has m, n,
-/// depth.
-template <class T, class Tile, class ACopy, class BCopy, bool AKFastest, bool BKFastest>
+/// depth, stages. All threads copy; a barrier a slot says that a slab is there, another that all warps have
+/// read it. With OneTile a block has no second tile.
+template <class T, class Tile, bool AKFastest, bool BKFastest, bool OneTile>
 class SlabStream {
  public:
-  static constexpr int slab_bytes = (ACopy::elements + BCopy::elements) * static_cast<int>(sizeof(T));
+  using A = SlabCopy<T, Tile::threads, Tile::m, Tile::depth, AKFastest>;
+  using B = SlabCopy<T, Tile::threads, Tile::n, Tile::depth, BKFastest>;
+  static constexpr int b_offset = A::elements * static_cast<int>(sizeof(T));
+  static constexpr int slab_bytes = b_offset + B::elements * static_cast<int>(sizeof(T));
+  static constexpr int barriers = Tile::stages * slab_bytes;  ///< where they are in shared memory
+  static constexpr int shared_bytes = barriers + Tile::stages * 16;
 
-  __device__ __forceinline__ SlabStream(const GemmProduct& product, const TileOrder& order, int tile)
-      : tile_(tile) {
-    if (tile_ < order.tiles) open(product, order);
+  static __device__ __forceinline__ std::uint32_t full(std::uint32_t ring, int slot) {
+    return ring + barriers + slot * 16;
+  }
+  static __device__ __forceinline__ std::uint32_t empty(std::uint32_t ring, int slot) {
+    return full(ring, slot) + 8;
   }
 
-  /// Starts the copies of the next slab, if there is one, to shared memory at `slab`.
-  __device__ __forceinline__ void next(const GemmProduct& product, const TileOrder& order,
-                                       std::uint32_t slab) {
-    if (tile_ < order.tiles) {
-      a_.copy(slab, product.a_stride, k_left_);
-      b_.copy(slab + ACopy::elements * static_cast<int>(sizeof(T)), product.b_stride, k_left_);
-      k_left_ -= Tile::depth;
-      if (k_left_ <= 0) {
-        tile_ += static_cast<int>(gridDim.x);
-        if (tile_ < order.tiles) open(product, order);
+  /// Makes the barriers; called by all threads.
+  static __device__ __forceinline__ void init(std::uint32_t ring) {
+    if (threadIdx.x == 0) {
+#pragma unroll
+      for (int slot = 0; slot < Tile::stages; ++slot) {
+        ptx::barrier_init(full(ring, slot), Tile::threads);
+        ptx::barrier_init(empty(ring, slot), Tile::threads / 32);
       }
     }
-    ptx::async_copy_commit();
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ SlabStream(const GemmProduct& product, const TileOrder& order, int tile,
+                                        int first_slab)
+      : tile_(tile) {
+    if (tile_ < order.tiles) open(product, order, first_slab);
+  }
+
+  /// Starts the copies of the next slab, if there is one, when its slot is free.
+  __device__ __forceinline__ void next(const GemmProduct& product, const TileOrder& order, std::uint32_t ring,
+                                       int tile_step, const SlabsOfK& along_k, int first_slab, int end_slab) {
+    if (tile_ >= order.tiles) return;
+    ptx::barrier_wait(empty(ring, place_.slot), place_.parity ^ 1);
+    const std::uint32_t slab = ring + place_.slot * slab_bytes;
+    const int k_here = slab_ + 1 == along_k.all ? along_k.last_depth : Tile::depth;
+    a_.copy(slab, product.a_stride, k_here);
+    b_.copy(slab + b_offset, product.b_stride, k_here);
+    ptx::barrier_arrive_after_copies(full(ring, place_.slot));
+    place_.advance();
+    if (++slab_ == end_slab) {
+      tile_ = OneTile ? order.tiles : tile_ + tile_step;
+      if constexpr (!OneTile) {
+        if (tile_ < order.tiles) open(product, order, first_slab);
+      }
+    }
   }
 
  private:
-  __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order) {
-    const TilePlace place = place_of(order, tile_);
-    const std::int64_t row = std::int64_t{place.row} * Tile::m;
-    const std::int64_t column = std::int64_t{place.column} * Tile::n;
-    k_left_ = product.k;
-    a_.start(static_cast<const T*>(product.a) + place.matrix * product.a_batch +
-                 (AKFastest ? row * product.a_stride : row),
+  __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order, int first_slab) {
+    const TilePlace at = place_of(order, tile_);
+    const std::int64_t row = std::int64_t{at.row} * Tile::m;
+    const std::int64_t column = std::int64_t{at.column} * Tile::n;
+    const std::int64_t first_k = std::int64_t{first_slab} * Tile::depth;
+    slab_ = first_slab;
+    a_.start(static_cast<const T*>(product.a) + at.matrix * product.a_batch +
+                 (AKFastest ? row * product.a_stride + first_k : first_k * product.a_stride + row),
              product.a_stride, product.m - row);
-    b_.start(static_cast<const T*>(product.b) + place.matrix * product.b_batch +
-                 (BKFastest ? column * product.b_stride : column),
+    b_.start(static_cast<const T*>(product.b) + at.matrix * product.b_batch +
+                 (BKFastest ? column * product.b_stride + first_k : first_k * product.b_stride + column),
              product.b_stride, product.n - column);
   }
 
-  ACopy a_;
-  BCopy b_;
+  A a_;
+  B b_;
   int tile_;
-  std::int64_t k_left_ = 0;
+  int slab_ = 0;  ///< the next one, along k
+  RingPlace<Tile::stages> place_;
 };
 
 }  // namespace papillon::cuda

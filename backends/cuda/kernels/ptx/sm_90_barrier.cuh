@@ -24,6 +24,16 @@ __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, int bytes)
                : "memory");
 }
 
+/// One arrival, after what this thread read and wrote.
+__device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/// One arrival, when all asynchronous copies that this thread has started are complete.
+__device__ __forceinline__ void barrier_arrive_after_copies(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 /// One arrival at a barrier of any block of the cluster. It says nothing to other blocks about this thread's
 /// accesses, but those that are complete: the release for a cluster would wait for all that are under way.
 __device__ __forceinline__ void barrier_arrive_cluster(std::uint32_t cluster_barrier) {
