@@ -39,6 +39,14 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/// A barrier of the cluster's threads that shows each what all have written before.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n\t"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+
 /// Makes a mailbox, an mbarrier of 8 bytes of shared memory, for one delivery; called by one thread, before
 /// its next cluster_arrive.
 __device__ __forceinline__ void mailbox_init(std::uint32_t mailbox) {
