@@ -74,8 +74,14 @@ cudaError_t launch_gemm_float_tile(cudaStream_t stream, const Device& device, co
   // A split tile's sums are exchanged where the stages were: one tile a cluster.
   const std::int64_t resident = std::int64_t{device.multiprocessors} * Tile::blocks;
   const std::int64_t blocks = tuning.split == 1 ? std::min(tiles, resident) : tiles * tuning.split;
-  const LaunchConfig launch(stream, blocks, Tile::threads, Tile::shared_bytes,
-                            static_cast<unsigned>(tuning.split));
+  LaunchConfig launch(stream, blocks, Tile::threads, Tile::shared_bytes, static_cast<unsigned>(tuning.split));
+  // The kernel's start overlaps the end of the one before; it waits before it touches global memory.
+  std::array<cudaLaunchAttribute, 2> attributes{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1] = launch.cluster;
+  launch.config.attrs = attributes.data();
+  launch.config.numAttrs = tuning.split == 1 ? 1 : 2;
   return cudaLaunchKernelEx(&launch.config, kernel, problem);
 }
 
@@ -98,8 +104,7 @@ inline cudaError_t launch_gemm_float(cudaStream_t stream, const Device& device, 
   if (device.major < 9) return cudaErrorNotSupported;                   // the copy engine
   constexpr std::int64_t most = std::numeric_limits<int>::max() - 256;  // its coordinates
   if (std::max({product.m, product.n, product.k, product.batch}) > most) return cudaErrorInvalidValue;
-  if (tuning.rows == GemmFloatLarge::rows)
-    return launch_gemm_float_tile<GemmFloatLarge>(stream, device, product, tuning, use);
+  if (tuning.rows != 64) return launch_gemm_float_tile<GemmFloatLarge>(stream, device, product, tuning, use);
   return launch_gemm_float_tile<GemmFloatSmall>(stream, device, product, tuning, use);
 }
 

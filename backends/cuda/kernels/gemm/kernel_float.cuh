@@ -7,6 +7,7 @@
 #include "kernels/gemm/multiply_float.cuh"
 #include "kernels/gemm/store_float.cuh"
 #include "kernels/ptx/sm_90_cluster.cuh"
+#include "kernels/ptx/sm_90_grid.cuh"
 
 namespace papillon::cuda {
 
@@ -17,11 +18,12 @@ namespace papillon::cuda {
 template <class Tile, bool AKFastest, bool BKFastest>
 __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     gemm_float_kernel(const __grid_constant__ GemmFloatProblem problem) {
-  using A = GemmFloatFragment<Tile::rows, Tile::thread_rows, Tile::lane_rows, AKFastest>;
-  using B = GemmFloatFragment<Tile::columns, Tile::thread_columns, Tile::lane_columns, BKFastest>;
+  using A =
+      GemmFloatFragment<Tile::rows, Tile::thread_rows, Tile::lane_rows, AKFastest, AKFastest && !BKFastest>;
+  using B = GemmFloatFragment<Tile::columns, Tile::thread_columns, Tile::lane_columns, BKFastest, false>;
   constexpr int columns = Tile::thread_columns;
   constexpr int units = Tile::depth / 4;
-  constexpr int halves = BKFastest && columns >= 8 ? 2 : 1;  // columns whose words are replaced at a time
+  constexpr int round = AKFastest && BKFastest ? 1 : 2;  // units in the loop's body: registers allow no more
   extern __shared__ char memory[];
   const GemmFloatShared<Tile> shared(memory);
   const int rank = problem.split == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
@@ -31,14 +33,18 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 
   GemmFloatLoader<Tile, AKFastest, BKFastest> loader(problem, first_tile);
   if (threadIdx.x == 0) {
+    ptx::prefetch_map(&problem.a);
+    ptx::prefetch_map(&problem.b);
     for (int slot = 0; slot < Tile::stages; ++slot) {
       ptx::barrier_init(shared.full(slot), 1);
       ptx::barrier_init(shared.empty(slot), Tile::warps);
     }
     ptx::barrier_visible();
-    for (int slot = 0; slot < Tile::stages - 1; ++slot) loader.load(problem, shared, steps, tile_step);
+    ptx::wait_for_grid_before();
+    for (int slot = 0; slot < Tile::stages - 2; ++slot) loader.load(problem, shared, steps, tile_step);
   }
   __syncthreads();
+  ptx::wait_for_grid_before();
 
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
@@ -49,11 +55,6 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
   A a(warp_row, lane_row);
   B b(warp_column, lane_column);
   GemmFloatRing<Tile::stages> ring;
-  ptx::barrier_wait(shared.full(0), 0);
-  std::uint32_t a_unit = a.unit(shared.stage(0), 0);
-  std::uint32_t b_unit = b.unit(shared.stage(0) + Tile::a_bytes, 0);
-  a.load(a_unit, 0);
-  b.load(b_unit, 0);
 
   for (std::uint32_t tile = first_tile; tile < problem.tiles; tile += tile_step) {
     float sums[Tile::thread_rows][columns];
@@ -62,51 +63,33 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 #pragma unroll
       for (float& sum : row) sum = 0.0F;
     }
-    const bool last = tile + tile_step >= problem.tiles;
+    ptx::barrier_wait(shared.full(ring.slot), ring.parity);
+    std::uint32_t a_unit = a.unit(shared.stage(ring.slot), 0);
+    std::uint32_t b_unit = b.unit(shared.stage(ring.slot) + Tile::a_bytes, 0);
+    a.load(a_unit, 0, 0);
+    b.load(b_unit, 0, 0);
     for (int step = 0; step < steps.count; ++step) {
       const std::uint32_t empty = shared.empty(ring.slot);
+      if (threadIdx.x == 0) loader.load(problem, shared, steps, tile_step);
 #pragma unroll 1
-      for (int unit = 0; unit < units; ++unit) {
-        if (unit == units / 2 && threadIdx.x == 0) loader.load(problem, shared, steps, tile_step);
-        if (unit == units - 1) {
+      for (int unit = 0; unit < units; unit += round) {
+        const std::uint32_t a_middle = round == 2 ? A::after(a_unit) : a_unit;
+        const std::uint32_t b_middle = round == 2 ? B::after(b_unit) : b_unit;
+        if constexpr (round == 2) multiply_unit<Tile, 0>(a, b, a_unit, b_unit, a_middle, b_middle, sums);
+        if (unit == units - round) {
           ring.advance();
-          if (!last || step + 1 < steps.count) ptx::barrier_wait(shared.full(ring.slot), ring.parity);
+          // After the tile's last stage what is read ahead is not used.
+          if (step + 1 < steps.count) ptx::barrier_wait(shared.full(ring.slot), ring.parity);
         }
-        const int next = (unit + 1) % units;
-        const std::uint32_t a_next = a.unit(shared.stage(ring.slot), next);
-        const std::uint32_t b_next = b.unit(shared.stage(ring.slot) + Tile::a_bytes, next);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          // What is read a step of k at a time is read a step ahead.
-          if constexpr (!AKFastest) a.load(k == 3 ? a_next : a_unit, (k + 1) % 4);
-          if constexpr (!BKFastest) b.load(k == 3 ? b_next : b_unit, (k + 1) % 4);
-          const auto multiply_row = [&](int i, int begin, int end) {
-#pragma unroll
-            for (int j = begin; j < end; ++j) {
-              const int column = i % 2 == 0 ? j : begin + end - 1 - j;  // the turning column is used twice
-              sums[i][column] = __fmaf_rn(a.get(i, k), b.get(column, k), sums[i][column]);
-            }
-          };
-#pragma unroll
-          for (int half = 0; half < halves; ++half) {
-            constexpr int width = columns / halves;
-#pragma unroll
-            for (int i = 0; i < Tile::thread_rows; ++i) {
-              multiply_row(i, half * width, (half + 1) * width);
-              if (AKFastest && k == 3 && half == halves - 1) a.load_word(a_next, 0, i);
-            }
-            if (BKFastest && k == 3) {
-#pragma unroll
-              for (int j = half * width; j < (half + 1) * width; ++j) b.load_word(b_next, 0, j);
-            }
-          }
-        }
-        a_unit = a_next;
-        b_unit = b_next;
+        a_unit = a.unit(shared.stage(ring.slot), (unit + round) % units);
+        b_unit = b.unit(shared.stage(ring.slot) + Tile::a_bytes, (unit + round) % units);
+        multiply_unit<Tile, round - 1>(a, b, a_middle, b_middle, a_unit, b_unit, sums);
       }
       __syncwarp();
       if (lane == 0) ptx::barrier_arrive_cluster(empty);
     }
+
+    if (tile + tile_step >= problem.tiles) ptx::let_next_grid_start();
 
     const GemmFloatPlace place(problem, tile);
     float* const c = problem.c + place.batch * problem.c_batch;
@@ -129,6 +112,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
       }
     } else {
       const std::uint32_t mine = shared.base + threadIdx.x * 16;
+      __syncthreads();  // the sums lie where the stages were
 #pragma unroll
       for (int word = 0; word < Tile::words; ++word) {
         const float* const from = &sums[word / (columns / 4)][word % (columns / 4) * 4];
@@ -137,28 +121,37 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
                                  __float_as_uint(from[3])));
       }
       ptx::cluster_sync();
+      constexpr int at_once = 4;  // words, so that many loads are under way
       const int end = Tile::words * (rank + 1) / problem.split;
 #pragma unroll 1
-      for (int word = Tile::words * rank / problem.split; word < end; ++word) {
-        float values[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+      for (int first = Tile::words * rank / problem.split; first < end; first += at_once) {
+        float values[at_once][4] = {};
 #pragma unroll 4
         for (int block = 0; block < problem.split; ++block) {
-          const uint4 part =
-              ptx::load_cluster_16(ptx::cluster_address(mine + word * Tile::threads * 16, block));
-          values[0] += __uint_as_float(part.x);
-          values[1] += __uint_as_float(part.y);
-          values[2] += __uint_as_float(part.z);
-          values[3] += __uint_as_float(part.w);
+          const std::uint32_t there = ptx::cluster_address(mine + first * Tile::threads * 16, block);
+#pragma unroll
+          for (int i = 0; i < at_once; ++i) {
+            if (Tile::words < 8 * at_once && first + i >= end) break;
+            const uint4 part = ptx::load_cluster_16(there + i * Tile::threads * 16);
+            values[i][0] += __uint_as_float(part.x);
+            values[i][1] += __uint_as_float(part.y);
+            values[i][2] += __uint_as_float(part.z);
+            values[i][3] += __uint_as_float(part.w);
+          }
         }
-        const int row = first_row + A::row(word / (columns / 4));
-        if (row >= problem.m) continue;
 #pragma unroll
-        for (int e = 0; e < 4; e += B::neighbours) {
-          const int column = first_column + B::row(word % (columns / 4) * 4 + e);
-          float group[B::neighbours];
+        for (int i = 0; i < at_once; ++i) {
+          const int word = first + i;
+          const int row = first_row + A::row(word / (columns / 4));
+          if (word >= end || row >= problem.m) continue;
 #pragma unroll
-          for (int i = 0; i < B::neighbours; ++i) group[i] = values[e + i];
-          store_sums(problem, c + row * problem.c_stride + column, column, group);
+          for (int e = 0; e < 4; e += B::neighbours) {
+            const int column = first_column + B::row(word % (columns / 4) * 4 + e);
+            float group[B::neighbours];
+#pragma unroll
+            for (int x = 0; x < B::neighbours; ++x) group[x] = values[i][e + x];
+            store_sums(problem, c + row * problem.c_stride + column, column, group);
+          }
         }
       }
       ptx::cluster_sync();  // nobody leaves whose sums are still read
