@@ -14,8 +14,10 @@
 
 namespace papillon::cuda {
 
-using GemmFloatLarge = GemmFloatTile<128, 128, 16, 8, 3, 2>;
-using GemmFloatSmall = GemmFloatTile<64, 64, 4, 4, 3, 4>;
+using GemmFloatLarge = GemmFloatTile<128, 128, 16, 8, 1, 3, 2>;
+using GemmFloatSmall = GemmFloatTile<64, 64, 4, 4, 1, 3, 4>;
+using GemmFloatFlat = GemmFloatTile<64, 128, 8, 4, 2, 4, 1>;
+using GemmFloatThin = GemmFloatTile<32, 128, 8, 4, 4, 5, 1>;
 
 /// The copy engine's map of an operand: boxes of a tile's extent and the depth of a stage.
 inline cudaError_t make_gemm_float_map(CUtensorMap& map, const void* values, std::int64_t extent,
@@ -73,7 +75,8 @@ cudaError_t launch_gemm_float_tile(cudaStream_t stream, const Device& device, co
   problem.beta = static_cast<float>(product.beta);
   // A split tile's sums are exchanged where the stages were: one tile a cluster.
   const std::int64_t resident = std::int64_t{device.multiprocessors} * Tile::blocks;
-  const std::int64_t blocks = tuning.split == 1 ? std::min(tiles, resident) : tiles * tuning.split;
+  const std::int64_t blocks =
+      Tile::slices == 1 && tuning.split == 1 ? std::min(tiles, resident) : tiles * tuning.split;
   LaunchConfig launch(stream, blocks, Tile::threads, Tile::shared_bytes, static_cast<unsigned>(tuning.split));
   // The kernel's start overlaps the end of the one before; it waits before it touches global memory.
   std::array<cudaLaunchAttribute, 2> attributes{};
@@ -104,7 +107,13 @@ inline cudaError_t launch_gemm_float(cudaStream_t stream, const Device& device, 
   if (device.major < 9) return cudaErrorNotSupported;                   // the copy engine
   constexpr std::int64_t most = std::numeric_limits<int>::max() - 256;  // its coordinates
   if (std::max({product.m, product.n, product.k, product.batch}) > most) return cudaErrorInvalidValue;
-  if (tuning.rows != 64) return launch_gemm_float_tile<GemmFloatLarge>(stream, device, product, tuning, use);
+  const auto is = [&](int rows, int columns) { return tuning.rows == rows && tuning.columns == columns; };
+  if (is(GemmFloatLarge::rows, GemmFloatLarge::columns))
+    return launch_gemm_float_tile<GemmFloatLarge>(stream, device, product, tuning, use);
+  if (is(GemmFloatFlat::rows, GemmFloatFlat::columns))
+    return launch_gemm_float_tile<GemmFloatFlat>(stream, device, product, tuning, use);
+  if (is(GemmFloatThin::rows, GemmFloatThin::columns))
+    return launch_gemm_float_tile<GemmFloatThin>(stream, device, product, tuning, use);
   return launch_gemm_float_tile<GemmFloatSmall>(stream, device, product, tuning, use);
 }
 

@@ -18,12 +18,10 @@ namespace papillon::cuda {
 template <class Tile, bool AKFastest, bool BKFastest>
 __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     gemm_float_kernel(const __grid_constant__ GemmFloatProblem problem) {
-  using A =
-      GemmFloatFragment<Tile::rows, Tile::thread_rows, Tile::lane_rows, AKFastest, AKFastest && !BKFastest>;
-  using B = GemmFloatFragment<Tile::columns, Tile::thread_columns, Tile::lane_columns, BKFastest, false>;
+  using A = GemmFloatFragment<Tile::rows, Tile::thread_rows, Tile::lane_rows, AKFastest>;
+  using B = GemmFloatFragment<Tile::columns, Tile::thread_columns, Tile::lane_columns, BKFastest>;
   constexpr int columns = Tile::thread_columns;
-  constexpr int units = Tile::depth / 4;
-  constexpr int round = AKFastest && BKFastest ? 1 : 2;  // units in the loop's body: registers allow no more
+  constexpr bool transposes = AKFastest || BKFastest;
   extern __shared__ char memory[];
   const GemmFloatShared<Tile> shared(memory);
   const int rank = problem.split == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
@@ -38,23 +36,44 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     for (int slot = 0; slot < Tile::stages; ++slot) {
       ptx::barrier_init(shared.full(slot), 1);
       ptx::barrier_init(shared.empty(slot), Tile::warps);
+      ptx::barrier_init(shared.transposed(slot), Tile::warps);
     }
     ptx::barrier_visible();
     ptx::wait_for_grid_before();
-    for (int slot = 0; slot < Tile::stages - 2; ++slot) loader.load(problem, shared, steps, tile_step);
+  }
+  for (int slot = 0; slot < Tile::stages - 2; ++slot) {
+    if (threadIdx.x == 0) loader.load(problem, shared, steps);
+    loader.advance(problem, steps, tile_step);
   }
   __syncthreads();
   ptx::wait_for_grid_before();
 
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const int warp_row = warp / Tile::warps_across * Tile::warp_rows;
+  const int slice = warp / Tile::slice_warps;
+  const int warp_row = warp % Tile::slice_warps / Tile::warps_across * Tile::warp_rows;
   const int warp_column = warp % Tile::warps_across * Tile::warp_columns;
   const int lane_row = lane / Tile::lane_columns;
   const int lane_column = lane % Tile::lane_columns;
-  A a(warp_row, lane_row);
-  B b(warp_column, lane_column);
+  constexpr int depth = Tile::depth / Tile::slices;  // of k in a stage for this thread
+  A a(warp_row, lane_row, slice * depth);
+  B b(warp_column, lane_column, slice * depth);
   GemmFloatRing<Tile::stages> ring;
+  const auto transpose = [&](const GemmFloatRing<Tile::stages>& at) {
+    ptx::barrier_wait(shared.full(at.slot), at.parity);
+    if constexpr (AKFastest) transpose_stage<Tile::rows, Tile::warps>(shared.stage(at.slot), warp, lane);
+    if constexpr (BKFastest) {
+      transpose_stage<Tile::columns, Tile::warps>(shared.stage(at.slot) + Tile::a_bytes,
+                                                  Tile::warps - 1 - warp, lane);
+    }
+    ptx::show_to_copies();  // the copy engine writes there next
+    __syncwarp();
+    if (lane == 0) ptx::barrier_arrive_cluster(shared.transposed(at.slot));
+  };
+  const auto wait_for_stage = [&] {
+    ptx::barrier_wait(transposes ? shared.transposed(ring.slot) : shared.full(ring.slot), ring.parity);
+  };
+  if constexpr (transposes) transpose(ring);
 
   for (std::uint32_t tile = first_tile; tile < problem.tiles; tile += tile_step) {
     float sums[Tile::thread_rows][columns];
@@ -63,95 +82,98 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 #pragma unroll
       for (float& sum : row) sum = 0.0F;
     }
-    ptx::barrier_wait(shared.full(ring.slot), ring.parity);
-    std::uint32_t a_unit = a.unit(shared.stage(ring.slot), 0);
-    std::uint32_t b_unit = b.unit(shared.stage(ring.slot) + Tile::a_bytes, 0);
-    a.load(a_unit, 0, 0);
-    b.load(b_unit, 0, 0);
+    const bool last = tile + tile_step >= problem.tiles;
+    wait_for_stage();
+    std::uint32_t a_address = a.address(shared.stage(ring.slot));
+    std::uint32_t b_address = b.address(shared.stage(ring.slot) + Tile::a_bytes);
+    a.load(a_address, 0);
+    b.load(b_address, 0);
     for (int step = 0; step < steps.count; ++step) {
       const std::uint32_t empty = shared.empty(ring.slot);
-      if (threadIdx.x == 0) loader.load(problem, shared, steps, tile_step);
+      if (threadIdx.x == step % Tile::warps * 32) loader.load(problem, shared, steps);
+      loader.advance(problem, steps, tile_step);
 #pragma unroll 1
-      for (int unit = 0; unit < units; unit += round) {
-        const std::uint32_t a_middle = round == 2 ? A::after(a_unit) : a_unit;
-        const std::uint32_t b_middle = round == 2 ? B::after(b_unit) : b_unit;
-        if constexpr (round == 2) multiply_unit<Tile, 0>(a, b, a_unit, b_unit, a_middle, b_middle, sums);
-        if (unit == units - round) {
+      for (int k = 0; k < depth; k += 8) {
+        if (transposes && k == depth / 16 * 8 && (!last || step + 1 < steps.count)) {
+          GemmFloatRing<Tile::stages> next = ring;
+          next.advance();
+          transpose(next);
+        }
+        std::uint32_t a_next = a_address + 8 * A::step;
+        std::uint32_t b_next = b_address + 8 * B::step;
+        if (k == depth - 8) {
           ring.advance();
           // After the tile's last stage what is read ahead is not used.
-          if (step + 1 < steps.count) ptx::barrier_wait(shared.full(ring.slot), ring.parity);
+          if (step + 1 < steps.count) wait_for_stage();
+          a_next = a.address(shared.stage(ring.slot));
+          b_next = b.address(shared.stage(ring.slot) + Tile::a_bytes);
         }
-        a_unit = a.unit(shared.stage(ring.slot), (unit + round) % units);
-        b_unit = b.unit(shared.stage(ring.slot) + Tile::a_bytes, (unit + round) % units);
-        multiply_unit<Tile, round - 1>(a, b, a_middle, b_middle, a_unit, b_unit, sums);
+        multiply_steps<Tile>(a, b, a_address, b_address, a_next, b_next, sums);
+        a_address = a_next;
+        b_address = b_next;
       }
       __syncwarp();
       if (lane == 0) ptx::barrier_arrive_cluster(empty);
     }
-
-    if (tile + tile_step >= problem.tiles) ptx::let_next_grid_start();
+    if (last) ptx::let_next_grid_start();
 
     const GemmFloatPlace place(problem, tile);
     float* const c = problem.c + place.batch * problem.c_batch;
-    const int first_row = place.row * Tile::rows + warp_row + lane_row * A::neighbours;
-    const int first_column = place.column * Tile::columns + warp_column + lane_column * B::neighbours;
-    if (problem.split == 1) {
+    const int first_row = place.row * Tile::rows + warp_row + lane_row * 4;
+    const int first_column = place.column * Tile::columns + warp_column + lane_column * 4;
+    if (Tile::slices == 1 && problem.split == 1) {
 #pragma unroll
       for (int i = 0; i < Tile::thread_rows; ++i) {
         const int row = first_row + A::row(i);
         if (row >= problem.m) continue;
         float* const c_row = c + row * problem.c_stride;
 #pragma unroll
-        for (int j = 0; j < columns; j += B::neighbours) {
-          float values[B::neighbours];
-#pragma unroll
-          for (int e = 0; e < B::neighbours; ++e) values[e] = sums[i][j + e];
+        for (int j = 0; j < columns; j += 4) {
           const int column = first_column + B::row(j);
-          store_sums(problem, c_row + column, column, values);
+          store_sums(problem, c_row + column, column,
+                     {sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]});
         }
       }
     } else {
-      const std::uint32_t mine = shared.base + threadIdx.x * 16;
+      const std::uint32_t first_sums = shared.base + threadIdx.x % Tile::slice_threads * 16;
+      const std::uint32_t mine = first_sums + slice * Tile::sums_bytes;
       __syncthreads();  // the sums lie where the stages were
 #pragma unroll
       for (int word = 0; word < Tile::words; ++word) {
-        const float* const from = &sums[word / (columns / 4)][word % (columns / 4) * 4];
-        ptx::store_16(mine + word * Tile::threads * 16,
-                      make_uint4(__float_as_uint(from[0]), __float_as_uint(from[1]), __float_as_uint(from[2]),
-                                 __float_as_uint(from[3])));
+        const int i = word / columns * 4;
+        const int j = word % columns;
+        ptx::store_16(mine + word * Tile::slice_threads * 16,
+                      make_uint4(__float_as_uint(sums[i + 1][j]), __float_as_uint(sums[i][j]),
+                                 __float_as_uint(sums[i + 3][j]), __float_as_uint(sums[i + 2][j])));
       }
       ptx::cluster_sync();
-      constexpr int at_once = 4;  // words, so that many loads are under way
-      const int end = Tile::words * (rank + 1) / problem.split;
+      // Four rows by four columns at a time.
+      constexpr int squares = Tile::words / 4;
+      const int parts = problem.split * Tile::slices;
+      const int part = rank * Tile::slices + slice;
+      const int end = squares * (part + 1) / parts;
 #pragma unroll 1
-      for (int first = Tile::words * rank / problem.split; first < end; first += at_once) {
-        float values[at_once][4] = {};
+      for (int square = squares * part / parts; square < end; ++square) {
+        float values[4][4] = {};
 #pragma unroll 4
-        for (int block = 0; block < problem.split; ++block) {
-          const std::uint32_t there = ptx::cluster_address(mine + first * Tile::threads * 16, block);
+        for (int from = 0; from < parts; ++from) {
+          const std::uint32_t there = ptx::cluster_address(
+              first_sums + from % Tile::slices * Tile::sums_bytes + square * 4 * Tile::slice_threads * 16,
+              from / Tile::slices);
 #pragma unroll
-          for (int i = 0; i < at_once; ++i) {
-            if (Tile::words < 8 * at_once && first + i >= end) break;
-            const uint4 part = ptx::load_cluster_16(there + i * Tile::threads * 16);
-            values[i][0] += __uint_as_float(part.x);
-            values[i][1] += __uint_as_float(part.y);
-            values[i][2] += __uint_as_float(part.z);
-            values[i][3] += __uint_as_float(part.w);
+          for (int j = 0; j < 4; ++j) {
+            const uint4 word = ptx::load_cluster_16(there + j * Tile::slice_threads * 16);
+            values[1][j] += __uint_as_float(word.x);
+            values[0][j] += __uint_as_float(word.y);
+            values[3][j] += __uint_as_float(word.z);
+            values[2][j] += __uint_as_float(word.w);
           }
         }
+        const int column = first_column + B::row(square % (columns / 4) * 4);
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          const int word = first + i;
-          const int row = first_row + A::row(word / (columns / 4));
-          if (word >= end || row >= problem.m) continue;
-#pragma unroll
-          for (int e = 0; e < 4; e += B::neighbours) {
-            const int column = first_column + B::row(word % (columns / 4) * 4 + e);
-            float group[B::neighbours];
-#pragma unroll
-            for (int x = 0; x < B::neighbours; ++x) group[x] = values[i][e + x];
-            store_sums(problem, c + row * problem.c_stride + column, column, group);
-          }
+        for (int i = 0; i < 4; ++i) {
+          const int row = first_row + A::row(square / (columns / 4) * 4 + i);
+          if (row < problem.m) store_sums(problem, c + row * problem.c_stride + column, column, values[i]);
         }
       }
       ptx::cluster_sync();  // nobody leaves whose sums are still read

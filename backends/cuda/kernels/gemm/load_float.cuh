@@ -18,6 +18,7 @@ struct GemmFloatShared {
   __device__ std::uint32_t stage(int slot) const { return base + slot * Tile::stage_bytes; }
   __device__ std::uint32_t full(int slot) const { return base + Tile::data_bytes + 8 * slot; }
   __device__ std::uint32_t empty(int slot) const { return full(Tile::stages + slot); }
+  __device__ std::uint32_t transposed(int slot) const { return full(2 * Tile::stages + slot); }
 };
 
 /// A place in the ring of stages, and the parity of the round.
@@ -64,40 +65,46 @@ struct GemmFloatSteps {
         count(static_cast<int>(std::int64_t{problem.steps} * (rank + 1) / problem.split) - first) {}
 };
 
-/// Starts the copies of one stage after the other, tile after tile; used by one thread.
+/// Starts the copies of one stage after the other, tile after tile. All threads of the block count alike, so
+/// that their warps can take turns.
 template <class Tile, bool AKFastest, bool BKFastest>
 class GemmFloatLoader {
  public:
   __device__ __forceinline__ GemmFloatLoader(const GemmFloatProblem& problem, std::uint32_t tile)
-      : tile_(tile) {
-    (void)problem;
-  }
+      : tile_(tile), place_(problem, tile) {}
 
+  /// Fills the next stage; called by one thread.
   __device__ __forceinline__ void load(const GemmFloatProblem& problem, const GemmFloatShared<Tile>& shared,
-                                       const GemmFloatSteps& steps, std::uint32_t tile_step) {
+                                       const GemmFloatSteps& steps) const {
     if (tile_ >= problem.tiles) return;
-    const GemmFloatPlace place(problem, tile_);
     const std::uint32_t full = shared.full(ring_.slot);
     const std::uint32_t stage = shared.stage(ring_.slot);
     ptx::barrier_wait(shared.empty(ring_.slot), ring_.parity ^ 1);
     ptx::barrier_expect(full, Tile::stage_bytes);
     const int k = (steps.first + step_) * Tile::depth;
-    const int row = place.row * Tile::rows;
-    const int column = place.column * Tile::columns;
+    const int row = place_.row * Tile::rows;
+    const int column = place_.column * Tile::columns;
     ptx::load_box(stage, &problem.a, full, AKFastest ? k : row, AKFastest ? row : k,
-                  place.batch * problem.a_batches);
+                  place_.batch * problem.a_batches);
     ptx::load_box(stage + Tile::a_bytes, &problem.b, full, BKFastest ? k : column, BKFastest ? column : k,
-                  place.batch * problem.b_batches);
+                  place_.batch * problem.b_batches);
+  }
+
+  /// Goes on to the stage after that; called by all threads.
+  __device__ __forceinline__ void advance(const GemmFloatProblem& problem, const GemmFloatSteps& steps,
+                                          std::uint32_t tile_step) {
     ring_.advance();
     if (++step_ == steps.count) {
       step_ = 0;
       tile_ += tile_step;
+      if (tile_ < problem.tiles) place_ = GemmFloatPlace(problem, tile_);
     }
   }
 
  private:
   std::uint32_t tile_;
   int step_ = 0;
+  GemmFloatPlace place_;
   GemmFloatRing<Tile::stages> ring_;
 };
 

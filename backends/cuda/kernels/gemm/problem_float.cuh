@@ -30,7 +30,9 @@ struct GemmFloatProblem {
 };
 
 /// A block's tile of C: 32 lanes of a warp as `LaneRows` rows of lanes, each with 8 x ThreadColumns sums.
-template <int Rows, int Columns, int ThreadColumns, int LaneRows, int Stages, int Blocks>
+/// With slices each of them has warps of its own for all of the tile, which take their share of each stage's
+/// k.
+template <int Rows, int Columns, int ThreadColumns, int LaneRows, int Slices, int Stages, int Blocks>
 struct GemmFloatTile {
   static constexpr int rows = Rows;
   static constexpr int columns = Columns;
@@ -41,7 +43,10 @@ struct GemmFloatTile {
   static constexpr int warp_rows = lane_rows * thread_rows;
   static constexpr int warp_columns = lane_columns * thread_columns;
   static constexpr int warps_across = Columns / warp_columns;
-  static constexpr int warps = Rows / warp_rows * warps_across;
+  static constexpr int slices = Slices;
+  static constexpr int slice_warps = Rows / warp_rows * warps_across;
+  static constexpr int slice_threads = 32 * slice_warps;
+  static constexpr int warps = Slices * slice_warps;
   static constexpr int threads = 32 * warps;
   static constexpr int stages = Stages;
   static constexpr int blocks = Blocks;  ///< of a multiprocessor
@@ -52,7 +57,7 @@ struct GemmFloatTile {
   static constexpr int words = 2 * ThreadColumns;        ///< a thread's sums in words of 16 bytes
   static constexpr int sums_bytes = Rows * Columns * 4;  ///< exchanged where a tile has been split
   static constexpr int data_bytes = Stages * stage_bytes > sums_bytes ? Stages* stage_bytes : sums_bytes;
-  static constexpr int shared_bytes = alignment + data_bytes + 16 * Stages;
+  static constexpr int shared_bytes = alignment + data_bytes + 24 * Stages;
 };
 
 }  // namespace papillon::cuda
