@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the emulator leaves out: cuBLAS, and the kernels of warpgroup instructions, for which the general ones
-// run.
+// What the emulator leaves out: cuBLAS, and the kernels that read through the copy engine, for which the
+// general ones run.
 #include <stdexcept>
 
 #include "cublas.hpp"
@@ -15,6 +15,10 @@ const std::string& why_no_cublas() {
 
 void cublas_gemm(cudaStream_t, const Device&, ScalarType, ScalarType, const GemmProduct&, void*) {
   throw std::logic_error(why_no_cublas());
+}
+
+cudaError_t launch_gemm_float(cudaStream_t, const Device&, const GemmProduct&, KernelUse*) {
+  return cudaErrorNotSupported;
 }
 
 template <class S, class Out>

@@ -69,7 +69,7 @@ __device__ __forceinline__ bool exchange_sums(const Gemm16Problem& problem, floa
       uint4 words[together];
 #pragma unroll
       for (int i = 0; i < together; ++i)
-        words[i] = ptx::load_cluster_16(sums_place<Tile>(memory, warp, start + i));
+        words[i] = ptx::cluster_load_16(sums_place<Tile>(memory, warp, start + i));
 #pragma unroll
       for (int i = 0; i < together; ++i) {
         const int sum = 4 * (start + i);

@@ -24,17 +24,12 @@ __device__ __forceinline__ void async_copy_few(std::uint32_t destination, const 
                : "memory");
 }
 
-/// Starts copying the first `valid` of 16 (of 4) bytes from global to shared memory; the others become 0.
+/// Starts copying the first `valid` of 16 bytes from global to shared memory; the others become 0.
 /// Nothing is read where that is none.
 __device__ __forceinline__ void async_copy_16_filled(std::uint32_t destination, const void* source,
                                                      int valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination), "l"(source),
                "r"(valid)
-               : "memory");
-}
-__device__ __forceinline__ void async_copy_4_filled(std::uint32_t destination, const void* source,
-                                                    int valid) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(destination), "l"(source), "r"(valid)
                : "memory");
 }
 

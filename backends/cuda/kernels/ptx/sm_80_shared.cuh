@@ -33,5 +33,8 @@ __device__ __forceinline__ void store_16(std::uint32_t address, const uint4& wor
 __device__ __forceinline__ void store_8(std::uint32_t address, const uint2& word) {
   asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(address), "r"(word.x), "r"(word.y) : "memory");
 }
+__device__ __forceinline__ void store_4(std::uint32_t address, std::uint32_t word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
 
 }  // namespace papillon::cuda::ptx

@@ -74,17 +74,11 @@ __device__ __forceinline__ void barrier_wait_cluster(std::uint32_t barrier, std:
   }
 }
 
-/// 16 bytes of the shared memory of any block of the cluster.
-__device__ __forceinline__ uint4 load_cluster_16(std::uint32_t cluster_address) {
-  uint4 word;
-  asm volatile("ld.shared::cluster.v4.u32 {%0,%1,%2,%3}, [%4];"
-               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-               : "r"(cluster_address)
-               : "memory");
-  return word;
-}
+// Named barriers of the block's warps, which so many threads meet at.
 
-/// Waits for so many threads of the block at one of its barriers.
+__device__ __forceinline__ void named_arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
 __device__ __forceinline__ void named_sync(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }

@@ -32,11 +32,6 @@ inline void async_copy_16_filled(std::uint32_t destination, const void* source, 
   __builtin_memset(place, 0, 16);
   __builtin_memcpy(place, source, static_cast<std::size_t>(valid));
 }
-inline void async_copy_4_filled(std::uint32_t destination, const void* source, int valid) {
-  std::byte* place = shared_place(destination, 4);
-  __builtin_memset(place, 0, 4);
-  __builtin_memcpy(place, source, static_cast<std::size_t>(valid));
-}
 inline void async_copy_commit() {}
 template <int>
 void async_copy_wait() {}
