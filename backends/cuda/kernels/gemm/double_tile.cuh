@@ -215,26 +215,26 @@ __device__ __forceinline__ void add_up_tile(const Warp& warp, const GemmProduct&
 }
 
 /// See launch_gemm_double. The blocks share the tiles; with Split a cluster of `parts` blocks has one tile,
-/// each block a part of k.
+/// each block k_part of k.
 template <class Tile, bool AKFastest, bool BKFastest, int Split>
 __global__ void __launch_bounds__(Tile::threads, 1)
     gemm_double(const __grid_constant__ GemmProduct product, const __grid_constant__ TileOrder order,
-                const __grid_constant__ SlabsOfK along_k) {
-  using Stream = SlabStream<double, Tile, AKFastest, BKFastest, (Split > 1)>;
+                int k_part) {
+  using Stream = SlabStream<double, Tile, AKFastest, BKFastest>;
   using Warp = DoubleWarp<Tile, Stream, AKFastest, BKFastest>;
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t ring = ptx::shared_address(shared);
-  const int first_tile = static_cast<int>(blockIdx.x / Split);
-  const int tile_step = static_cast<int>(gridDim.x / Split);
-  const int rank = static_cast<int>(blockIdx.x % Split);
-  const int first_slab = rank * along_k.of_block;
-  const int end_slab = rank + 1 == Split ? along_k.all : first_slab + along_k.of_block;
+  const int first_tile = static_cast<int>(blockIdx.x) / Split;
+  const int tile_step = static_cast<int>(gridDim.x) / Split;
+  const int rank = static_cast<int>(blockIdx.x) % Split;
+  const int all_k = static_cast<int>(product.k);
+  const int first_k = rank * k_part;
+  const int end_k = Split > 1 && first_k + k_part < all_k ? first_k + k_part : all_k;
 
   Stream::init(ring);
-  Stream stream(product, order, first_tile, first_slab);
+  Stream stream(product, order, first_tile, first_k, end_k);
 #pragma unroll 1
-  for (int slab = 0; slab < Tile::lead; ++slab)
-    stream.next(product, order, ring, tile_step, along_k, first_slab, end_slab);
+  for (int slab = 0; slab < Tile::lead; ++slab) stream.next(product, order, ring, tile_step, first_k, end_k);
 
   std::uint32_t a;  // addresses of the lane's first elements in a slab
   std::uint32_t b;
@@ -261,14 +261,14 @@ __global__ void __launch_bounds__(Tile::threads, 1)
   for (int tile = first_tile; tile < order.tiles; tile += tile_step) {
     sums.clear();
 #pragma unroll 1
-    for (int slab = first_slab; slab < end_slab; ++slab) {
+    for (int k = first_k; k < end_k; k += Tile::depth) {
 #pragma unroll
       for (int step = 0; step < 2; ++step) {
         if (step == 1) {
           // All of the slab is read: on to the next one, if there is one.
           __syncwarp();
           if (threadIdx.x % 32 == 0) ptx::barrier_arrive(Stream::empty(ring, place.slot));
-          if (slab + 1 < end_slab || (Split == 1 && tile + tile_step < order.tiles)) {
+          if (k + Tile::depth < end_k || tile + tile_step < order.tiles) {
             place.advance();
             ptx::barrier_wait(Stream::full(ring, place.slot), place.parity);
             enter();
@@ -279,8 +279,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
           if (pair == 0) sums.load_a(1 - step, a, 1 - step);
           sums.load_b(1 - step, pair, b, 1 - step);
           sums.multiply(step, pair);
-          if (step == 0 && pair == pairs / 2)
-            stream.next(product, order, ring, tile_step, along_k, first_slab, end_slab);
+          if (step == 0 && pair == pairs / 2) stream.next(product, order, ring, tile_step, first_k, end_k);
         }
       }
     }

@@ -35,13 +35,13 @@ class SlabCopy {
     left_ = static_cast<int>(left < Extent ? left : Extent);
   }
 
-  /// The next slab, of which `k_here` of k are there, to shared memory at `slab`.
-  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t stride, int k_here) {
+  /// The next slab, of which `k_left` of k are there, to shared memory at `slab`.
+  __device__ __forceinline__ void copy(std::uint32_t slab, std::int64_t stride, int k_left) {
     const int thread = static_cast<int>(threadIdx.x);
     const std::uint32_t place = slab + (slow(thread) * row + fast(thread)) * static_cast<int>(sizeof(T));
     constexpr int step_bytes = rows_at_a_time * row * static_cast<int>(sizeof(T));
     const T* source = source_;
-    if (left_ == Extent && k_here == Depth) {
+    if (left_ == Extent && k_left >= Depth) {
 #pragma unroll
       for (int step = 0; step < steps; ++step) {
         ptx::async_copy_16(place + step * step_bytes, source);
@@ -49,6 +49,7 @@ class SlabCopy {
       }
     } else {
       const int again = ptx::thread_again();
+      const int k_here = k_left < Depth ? k_left : Depth;
       const int fast_here = KFastest ? k_here : left_;
       const int slow_here = KFastest ? left_ : k_here;
       const int bytes = (fast_here - fast(again)) * static_cast<int>(sizeof(T));
@@ -77,18 +78,6 @@ class SlabCopy {
   int left_;
 };
 
-/// The slabs along k.
-struct SlabsOfK {
-  int all;
-  int of_block;    ///< where blocks take parts of k, each but the last
-  int last_depth;  ///< k of the last one of all
-};
-
-constexpr SlabsOfK slabs_of_k(std::int64_t k, int depth, int parts) {
-  const auto all = static_cast<int>((k + depth - 1) / depth);
-  return {all, (all + parts - 1) / parts, static_cast<int>((k - 1) % depth) + 1};
-}
-
 /// A block's places in the ring in their order, and how often it has gone round.
 template <int Stages>
 struct RingPlace {
@@ -101,8 +90,8 @@ struct RingPlace {
 
 /// Where the copies are in the sequence of a block's tiles, which they lead by some slabs. Tile has m, n,
 /// depth, stages. All threads copy; a barrier a slot says that a slab is there, another that all warps have
-/// read it. With OneTile a block has no second tile.
-template <class T, class Tile, bool AKFastest, bool BKFastest, bool OneTile>
+/// read it.
+template <class T, class Tile, bool AKFastest, bool BKFastest>
 class SlabStream {
  public:
   using A = SlabCopy<T, Tile::threads, Tile::m, Tile::depth, AKFastest>;
@@ -132,49 +121,49 @@ class SlabStream {
   }
 
   __device__ __forceinline__ SlabStream(const GemmProduct& product, const TileOrder& order, int tile,
-                                        int first_slab)
+                                        int first_k, int end_k)
       : tile_(tile) {
-    if (tile_ < order.tiles) open(product, order, first_slab);
+    if (tile_ < order.tiles) open(product, order, first_k, end_k);
   }
 
   /// Starts the copies of the next slab, if there is one, when its slot is free.
   __device__ __forceinline__ void next(const GemmProduct& product, const TileOrder& order, std::uint32_t ring,
-                                       int tile_step, const SlabsOfK& along_k, int first_slab, int end_slab) {
+                                       int tile_step, int first_k, int end_k) {
     if (tile_ >= order.tiles) return;
     ptx::barrier_wait(empty(ring, place_.slot), place_.parity ^ 1);
     const std::uint32_t slab = ring + place_.slot * slab_bytes;
-    const int k_here = slab_ + 1 == along_k.all ? along_k.last_depth : Tile::depth;
-    a_.copy(slab, product.a_stride, k_here);
-    b_.copy(slab + b_offset, product.b_stride, k_here);
+    a_.copy(slab, product.a_stride, k_left_);
+    b_.copy(slab + b_offset, product.b_stride, k_left_);
     ptx::barrier_arrive_after_copies(full(ring, place_.slot));
     place_.advance();
-    if (++slab_ == end_slab) {
-      tile_ = OneTile ? order.tiles : tile_ + tile_step;
-      if constexpr (!OneTile) {
-        if (tile_ < order.tiles) open(product, order, first_slab);
-      }
+    k_left_ -= Tile::depth;
+    if (k_left_ <= 0) {
+      tile_ += tile_step;
+      if (tile_ < order.tiles) open(product, order, first_k, end_k);
     }
   }
 
  private:
-  __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order, int first_slab) {
+  __device__ __forceinline__ void open(const GemmProduct& product, const TileOrder& order, int first_k,
+                                       int end_k) {
     const TilePlace at = place_of(order, tile_);
     const std::int64_t row = std::int64_t{at.row} * Tile::m;
     const std::int64_t column = std::int64_t{at.column} * Tile::n;
-    const std::int64_t first_k = std::int64_t{first_slab} * Tile::depth;
-    slab_ = first_slab;
-    a_.start(static_cast<const T*>(product.a) + at.matrix * product.a_batch +
-                 (AKFastest ? row * product.a_stride + first_k : first_k * product.a_stride + row),
-             product.a_stride, product.m - row);
+    k_left_ = end_k - first_k;
+    a_.start(
+        static_cast<const T*>(product.a) + at.matrix * product.a_batch +
+            (AKFastest ? row * product.a_stride + first_k : std::int64_t{first_k} * product.a_stride + row),
+        product.a_stride, product.m - row);
     b_.start(static_cast<const T*>(product.b) + at.matrix * product.b_batch +
-                 (BKFastest ? column * product.b_stride + first_k : first_k * product.b_stride + column),
+                 (BKFastest ? column * product.b_stride + first_k
+                            : std::int64_t{first_k} * product.b_stride + column),
              product.b_stride, product.n - column);
   }
 
   A a_;
   B b_;
   int tile_;
-  int slab_ = 0;  ///< the next one, along k
+  int k_left_ = 0;
   RingPlace<Tile::stages> place_;
 };
 
