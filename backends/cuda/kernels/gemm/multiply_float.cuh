@@ -66,9 +66,10 @@ __device__ __forceinline__ void transpose_stage(std::uint32_t stage, int warp, i
   }
 }
 
-/// Adds the products of eight steps of k, reading each step while the one before is multiplied; the last
-/// reads the first step of `next`.
-template <class Tile, class A, class B>
+/// Adds the products of eight steps of k, row by row (an element of A stays in its register's reader) or
+/// column by column, reading each step while the one before is multiplied; the last reads the first step of
+/// `next`.
+template <class Tile, bool ByRows, class A, class B>
 __device__ __forceinline__ void multiply_steps(A& a, B& b, std::uint32_t a_address, std::uint32_t b_address,
                                                std::uint32_t a_next, std::uint32_t b_next,
                                                float (&sums)[Tile::thread_rows][Tile::thread_columns]) {
@@ -78,12 +79,19 @@ __device__ __forceinline__ void multiply_steps(A& a, B& b, std::uint32_t a_addre
   for (int k = 0; k < 8; ++k) {
     a.load(k == 7 ? a_next : a_address + (k + 1) * A::step, k + 1);
     b.load(k == 7 ? b_next : b_address + (k + 1) * B::step, k + 1);
+    const auto add = [&](int i, int j) { sums[i][j] = __fmaf_rn(a.get(i, k), b.get(j, k), sums[i][j]); };
+    // There and back, so that at the turns an operand is used twice.
+    if constexpr (ByRows) {
 #pragma unroll
-    for (int j = 0; j < columns; ++j) {
+      for (int i = 0; i < rows; ++i) {
 #pragma unroll
-      for (int r = 0; r < rows; ++r) {
-        const int i = j % 2 == 0 ? r : rows - 1 - r;
-        sums[i][j] = __fmaf_rn(a.get(i, k), b.get(j, k), sums[i][j]);
+        for (int j = 0; j < columns; ++j) add(i, i % 2 == 0 ? j : columns - 1 - j);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+#pragma unroll
+        for (int i = 0; i < rows; ++i) add(j % 2 == 0 ? i : rows - 1 - i, j);
       }
     }
   }

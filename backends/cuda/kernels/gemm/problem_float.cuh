@@ -55,8 +55,10 @@ struct GemmFloatTile {
   static constexpr int a_bytes = Rows * depth * 4;
   static constexpr int stage_bytes = a_bytes + Columns * depth * 4;
   static constexpr int words = 2 * ThreadColumns;        ///< a thread's sums in words of 16 bytes
-  static constexpr int sums_bytes = Rows * Columns * 4;  ///< exchanged where a tile has been split
-  static constexpr int data_bytes = Stages * stage_bytes > sums_bytes ? Stages* stage_bytes : sums_bytes;
+  static constexpr int sums_bytes = Rows * Columns * 4;  ///< of a slice, exchanged where the ring was
+  static constexpr int ring_bytes = Stages * stage_bytes;
+  static constexpr int exchange_bytes = Slices * sums_bytes;
+  static constexpr int data_bytes = ring_bytes > exchange_bytes ? ring_bytes : exchange_bytes;
   static constexpr int shared_bytes = alignment + data_bytes + 24 * Stages;
 };
 
