@@ -43,6 +43,13 @@ bool rows_fastest(std::int64_t row_stride, std::int64_t column_stride, std::int6
   return by_rows || (!by_columns && row_stride < column_stride);
 }
 
+/// Whether extents and tiles can be counted in 32 bits, as the tuned kernels do.
+bool countable(const GemmProduct& product) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (std::max({product.m, product.n, product.k, product.batch}) > most) return false;
+  return (product.m + 31) / 32 <= most / ((product.n + 63) / 64) / product.batch;
+}
+
 /// The kernel for products of blocks or of the whole, `aligned` saying whether the tuned ones take them and
 /// `used` how much workspace they take besides cuBLAS's.
 GemmKernel choose_kernel(const GemmProblem& problem, const GemmProduct& product, bool aligned,
@@ -133,7 +140,8 @@ GemmRoute route_gemm(const GemmProblem& problem, int major) {
     route.kernel = GemmKernel::general;
   } else {
     const GemmProduct product = whole_product(problem, route);
-    const bool aligned = aligned_rows_for_gemm(product, size_of(problem.in), size_of(problem.out));
+    const bool aligned =
+        aligned_rows_for_gemm(product, size_of(problem.in), size_of(problem.out)) && countable(product);
     route.kernel = choose_kernel(problem, product, aligned, 0, major);
     if (route.kernel == GemmKernel::tuned && problem.batch == 1) cut_k(problem, route);
   }
