@@ -151,7 +151,8 @@ class LevelsRun {
     b_.turned = route.turns_b;
     c_ = {memory + round * (a_bytes + b_bytes), route.c_row_major ? plan.packed_n : plan.packed_m,
           elements(c_bytes, route.tuning.product_bytes)};
-    cublas_workspace_ = memory + plan.workspace_bytes;
+    sums_ = memory + plan.workspace_bytes;
+    cublas_workspace_ = memory + plan.workspace_bytes + route.sum_bytes;
   }
 
   void run(std::int64_t matrix) {
@@ -167,8 +168,13 @@ class LevelsRun {
           b_, v_);
       const ScalarType sums = compute_scalar(problem_.in);
       multiply(stream_, device_, problem_.in, sums, route_.kernel, product(count), cublas_workspace_);
-      combine(matrix, first == 0 ? problem_.beta.real() : 1.0);
+      if (route_.sum_bytes > 0) {
+        add_to_sums(first == 0 ? 0.0 : 1.0);
+      } else {
+        combine(matrix, first == 0 ? problem_.beta.real() : 1.0);
+      }
     }
+    if (route_.sum_bytes > 0) round_sums(matrix);
   }
 
  private:
@@ -216,20 +222,45 @@ class LevelsRun {
     return route_.c_row_major ? product : turned(product);
   }
 
-  void combine(std::int64_t matrix, double beta) const {
-    const GemmPlan& plan = route_.plan;
+  /// C of one matrix of the batch, cut into blocks of so many rows and columns.
+  BlockedMatrix target(std::int64_t matrix, std::int64_t block_rows, std::int64_t block_columns) const {
     const detail::GemmOperand c{
         static_cast<char*>(problem_.c) +
             matrix * problem_.c_batch_stride * static_cast<std::int64_t>(size_of(problem_.out)),
         problem_.c_row_stride, problem_.c_column_stride};
-    const BlockedMatrix target =
-        blocked(c, problem_.m, problem_.n, plan.block_m, plan.block_n, !route_.c_row_major, 0);
+    return blocked(c, problem_.m, problem_.n, block_rows, block_columns, !route_.c_row_major, 0);
+  }
+
+  void combine_into_c(const PackedMatrices& products, const BlockedMatrix& c, const LevelTables& tables,
+                      double beta) const {
     check(visit_scalars(problem_.out, problem_.out,
                         [&]<class Out, class Same>(std::type_identity<Out>, std::type_identity<Same>) {
-                          return launch_combine<compute_type<Out>, Out>(stream_, device_, c_, target, w_,
+                          return launch_combine<compute_type<Out>, Out>(stream_, device_, products, c, tables,
                                                                         problem_.alpha.real(), beta);
                         }),
           "gemm: launching the combining kernel");
+  }
+
+  void combine(std::int64_t matrix, double beta) const {
+    combine_into_c(c_, target(matrix, route_.plan.block_m, route_.plan.block_n), w_, beta);
+  }
+
+  /// Adds a round's products to the float sums of a 16-bit C.
+  void add_to_sums(double beta) const {
+    const GemmPlan& plan = route_.plan;
+    const std::int64_t stride = part_products(problem_, route_).stride;
+    const BlockedMatrix sums =
+        route_.c_row_major
+            ? BlockedMatrix{sums_, problem_.m, problem_.n, stride, 1, plan.block_m, plan.block_n}
+            : BlockedMatrix{sums_, problem_.n, problem_.m, stride, 1, plan.block_n, plan.block_m};
+    check(launch_combine<float, float>(stream_, device_, c_, sums, w_, 1.0, beta),
+          "gemm: launching the combining kernel");
+  }
+
+  void round_sums(std::int64_t matrix) const {
+    const PartProducts sums = part_products(problem_, route_);
+    combine_into_c({sums_, sums.stride, sums.matrix, 0, 1}, target(matrix, problem_.m, problem_.n),
+                   sum_of_products(1), problem_.beta.real());
   }
 
   cudaStream_t stream_;
@@ -238,6 +269,7 @@ class LevelsRun {
   const GemmRoute& route_;
   LevelTables u_, v_, w_;
   PackedMatrices a_, b_, c_;
+  void* sums_ = nullptr;
   void* cublas_workspace_ = nullptr;
 };
 

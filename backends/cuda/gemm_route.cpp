@@ -68,6 +68,21 @@ GemmKernel choose_kernel(const GemmProblem& problem, const GemmProduct& product,
   return !aligned || cublas_is_faster(problem.in, product, major) ? GemmKernel::cublas : own;
 }
 
+/// Several rounds add to sums in the workspace, so that a 16-bit C is rounded once; they take their part of
+/// what the rounds may use.
+void keep_sums(const GemmProblem& problem, GemmRoute& route) {
+  const std::size_t bytes =
+      (static_cast<std::size_t>(part_products(problem, route).matrix) * sizeof(float) + 255) / 256 * 256;
+  if (bytes >= problem.max_workspace_bytes) {
+    throw_invalid_argument("gemm", "max_workspace_bytes = ", problem.max_workspace_bytes,
+                           " but the sums of several rounds take ", bytes);
+  }
+  GemmProblem rest = problem;
+  rest.max_workspace_bytes -= bytes;
+  route.plan = detail::plan_gemm(rest, route.tuning);
+  route.sum_bytes = bytes;
+}
+
 /// Cuts k into parts of whole 16 elements, so that rows of parts are aligned too.
 void cut_k(const GemmProblem& problem, GemmRoute& route) {
   const std::int64_t parts = k_parts(problem.in, problem.m, problem.n, problem.k);
@@ -119,6 +134,7 @@ GemmRoute route_gemm(const GemmProblem& problem, int major) {
   route.a_k_fastest = !rows_fastest(problem.a.row_stride, problem.a.column_stride, problem.m, problem.k);
   route.b_k_fastest = rows_fastest(problem.b.row_stride, problem.b.column_stride, problem.k, problem.n);
   route.c_row_major = !rows_fastest(problem.c_row_stride, problem.c_column_stride, problem.m, problem.n);
+  if (route.plan.round < route.plan.products && size_of(problem.out) == 2) keep_sums(problem, route);
   const detail::GemmPlan& plan = route.plan;
   if (!plan.classical()) {
     const bool turns =
@@ -145,8 +161,8 @@ GemmRoute route_gemm(const GemmProblem& problem, int major) {
     route.kernel = choose_kernel(problem, product, aligned, 0, major);
     if (route.kernel == GemmKernel::tuned && problem.batch == 1) cut_k(problem, route);
   }
-  route.workspace_bytes +=
-      plan.workspace_bytes + (route.kernel == GemmKernel::cublas ? cublas_workspace_bytes : 0);
+  route.workspace_bytes += plan.workspace_bytes + route.sum_bytes +
+                           (route.kernel == GemmKernel::cublas ? cublas_workspace_bytes : 0);
   return route;
 }
 

@@ -31,8 +31,9 @@ struct GemmRoute {
   bool c_row_major = true;
   std::int64_t k_parts =
       1;  ///< of a classical product on the tuned kernels: batches of so many, added up afterwards
-  std::int64_t k_part = 0;          ///< k of each part but the last, which may have less
-  std::size_t workspace_bytes = 0;  ///< of the plan or the parts, then of cuBLAS
+  std::int64_t k_part = 0;    ///< k of each part but the last, which may have less
+  std::size_t sum_bytes = 0;  ///< of sums of 16-bit C, which several rounds add to before they are rounded
+  std::size_t workspace_bytes = 0;  ///< of the plan or the parts, then of the sums, then of cuBLAS
 };
 
 /// On compute capability `major`.0. Pure but for looking whether cuBLAS is there. Throws
@@ -42,8 +43,8 @@ GemmRoute route_gemm(const detail::GemmProblem& problem, int major);
 /// The whole problem as one batch of products; its operands have a contiguous index each.
 GemmProduct whole_product(const detail::GemmProblem& problem, const GemmRoute& route);
 
-/// The products of the parts of k, the last one apart where it is shorter, in the workspace: rows of
-/// `stride`, matrices of `matrix` elements of the type of sums.
+/// How sums of the size of C lie in the workspace, a matrix for each part of k or one for all rounds, in C's
+/// order: rows of `stride`, matrices of `matrix` elements of the type of sums.
 struct PartProducts {
   std::int64_t stride = 0;
   std::int64_t matrix = 0;

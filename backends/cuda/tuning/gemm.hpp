@@ -67,13 +67,16 @@ constexpr std::int64_t most_cublas_batch(ScalarType in, std::int64_t least_exten
 }
 
 /// Parts of k that are multiplied as a batch and added up afterwards, where the tiles of C alone would not
-/// fill the card. Only for products that no other batch fills. 264 tiles of 128 × 128 floats, 132 of other
-/// scalars run at a time.
+/// fill the card and the kernels' own cuts, by clusters, do not reach: long k, and small products of doubles.
+/// 264 tiles of 128 × 128 floats and of low tiles, 132 of others, run at a time.
 constexpr std::int64_t k_parts(ScalarType in, std::int64_t m, std::int64_t n, std::int64_t k) {
   const std::int64_t tiles = ((m + 127) / 128) * ((n + 127) / 128);
+  const bool is_double = in == ScalarType::float64;
   const std::int64_t places = in == ScalarType::float32 || m <= 64 ? 264 : 132;
-  const std::int64_t least_k = size_of(in) == 2 ? 512 : 64;
+  const std::int64_t from_k = is_double && tiles <= 32 ? 128 : size_of(in) == 2 ? 8192 : 4096;
+  const std::int64_t least_k = is_double ? 64 : size_of(in) == 2 ? 1024 : 256;
   std::int64_t parts = 1;
+  if (k < from_k || tiles > 32) return parts;
   while (parts < 256 && tiles * parts * 2 <= places && k >= least_k * parts * 2) parts *= 2;
   return parts;
 }

@@ -14,7 +14,7 @@ namespace papillon::cuda {
 
 inline constexpr int level_threads = 256;
 inline constexpr int most_factors_at_a_time = 1024;
-inline constexpr int terms_at_a_time = 8;
+inline constexpr int terms_at_a_time = 4;
 
 /// The factor of grid block (slow, fast) in `product`: the product of the levels' entries.
 __device__ __forceinline__ int level_factor(const LevelTables& tables, int product, int slow, int fast) {
