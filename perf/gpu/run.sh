@@ -12,7 +12,10 @@ status=0
 tail -n 30 "$out/tests.log"
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck initcheck; do
-    timeout 150 compute-sanitizer --tool $tool --error-exitcode 3 "$here/papillon-gpu-tests" -tc="reduced set*" \
+    # initcheck does not see what the copy engine stores, as the products of 16-bit scalars do.
+    except=
+    [ $tool = initcheck ] && except="-tce=*gemm*half*,*gemm*bfloat16*"
+    timeout 150 compute-sanitizer --tool $tool --error-exitcode 3 "$here/papillon-gpu-tests" -tc="reduced set*" $except \
       >"$out/$tool.log" 2>&1 || { status=1; echo "$tool: exit status not 0"; }
     tail -n 3 "$out/$tool.log"
   done

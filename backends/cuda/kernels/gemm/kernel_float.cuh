@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     }
     ptx::show_to_copies();  // the copy engine writes there next
     __syncwarp();
-    if (lane == 0) ptx::barrier_arrive_cluster(shared.transposed(at.slot));
+    if (lane == 0) ptx::barrier_arrive(shared.transposed(at.slot));
   };
   const auto wait_for_stage = [&] {
     ptx::barrier_wait(transposes ? shared.transposed(ring.slot) : shared.full(ring.slot), ring.parity);
@@ -103,18 +103,22 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
         std::uint32_t a_next = a_address + 8 * A::step;
         std::uint32_t b_next = b_address + 8 * B::step;
         if (k == depth - 8) {
+          // After the tile's last stage what is read ahead is not used: it comes from this stage again, since
+          // others may be writing to the next one.
+          const bool more = step + 1 < steps.count;
+          const int here = ring.slot;
           ring.advance();
-          // After the tile's last stage what is read ahead is not used.
-          if (step + 1 < steps.count) wait_for_stage();
-          a_next = a.address(shared.stage(ring.slot));
-          b_next = b.address(shared.stage(ring.slot) + Tile::a_bytes);
+          if (more) wait_for_stage();
+          const std::uint32_t from = shared.stage(more ? ring.slot : here);
+          a_next = a.address(from);
+          b_next = b.address(from + Tile::a_bytes);
         }
         multiply_steps<Tile, by_rows>(a, b, a_address, b_address, a_next, b_next, sums);
         a_address = a_next;
         b_address = b_next;
       }
       __syncwarp();
-      if (lane == 0) ptx::barrier_arrive_cluster(empty);
+      if (lane == 0) ptx::barrier_arrive(empty);
     }
     if (last) ptx::let_next_grid_start();
 
