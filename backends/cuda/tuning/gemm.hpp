@@ -50,6 +50,7 @@ constexpr bool cublas_is_faster(ScalarType in, const GemmProduct& product, int m
   const std::int64_t least = std::min({product.m, product.n, product.k});
   switch (in) {
     case ScalarType::float32:
+      if (product.k <= 256 && std::min(product.m, product.n) >= 2048) return false;  // 1.1 times as fast
       return least < 512 || product.a_k_fastest || product.b_k_fastest ||
              (product.batch == 1 && least < 2048);
     case ScalarType::float64:
