@@ -94,6 +94,18 @@ cudaError_t launch_tuned(cudaStream_t stream, const Device& device, const GemmPr
   }
 }
 
+/// The batch without its first `count` matrices; `batch` is left as it is.
+GemmProduct without_first(GemmProduct product, std::int64_t count, ScalarType in, ScalarType out) {
+  const auto skip = [&](const void* data, std::int64_t elements, ScalarType type) {
+    return static_cast<char*>(const_cast<void*>(data)) +
+           count * elements * static_cast<std::int64_t>(size_of(type));
+  };
+  product.a = skip(product.a, product.a_batch, in);
+  product.b = skip(product.b, product.b_batch, in);
+  product.c = skip(product.c, product.c_batch, out);
+  return product;
+}
+
 /// Runs a batch of products on the kernel of the route. What the tuned kernels do not run on this
 /// architecture, the general one does.
 void multiply(cudaStream_t stream, const Device& device, ScalarType in, ScalarType out, GemmKernel kernel,
@@ -104,13 +116,7 @@ void multiply(cudaStream_t stream, const Device& device, ScalarType in, ScalarTy
     for (std::int64_t first = 0; first < product.batch; first += most) {
       part.batch = std::min(most, product.batch - first);
       cublas_gemm(stream, device, in, out, part, cublas_workspace);
-      const auto step = [&](const void* data, std::int64_t elements, ScalarType type) {
-        return static_cast<char*>(const_cast<void*>(data)) +
-               elements * static_cast<std::int64_t>(size_of(type));
-      };
-      part.a = step(part.a, part.batch * part.a_batch, in);
-      part.b = step(part.b, part.batch * part.b_batch, in);
-      part.c = step(part.c, part.batch * part.c_batch, out);
+      part = without_first(part, part.batch, in, out);
     }
     return;
   }
@@ -123,6 +129,37 @@ void multiply(cudaStream_t stream, const Device& device, ScalarType in, ScalarTy
         return launch_gemm_general<In, Out>(stream, device, general(product));
       });
   check(error, "gemm: launching a kernel");
+}
+
+/// A matrix of a batch, cut into blocks of so many rows and columns.
+BlockedMatrix blocked(const detail::GemmOperand& operand, ScalarType type, std::int64_t matrix,
+                      std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
+                      std::int64_t block_columns, bool rows_fastest) {
+  void* data = const_cast<char*>(static_cast<const char*>(operand.data)) +
+               matrix * operand.batch_stride * static_cast<std::int64_t>(size_of(type));
+  return rows_fastest
+             ? BlockedMatrix{data,          columns,   rows, operand.column_stride, operand.row_stride,
+                             block_columns, block_rows}
+             : BlockedMatrix{data,       rows,         columns, operand.row_stride, operand.column_stride,
+                             block_rows, block_columns};
+}
+
+BlockedMatrix blocked_c(const GemmProblem& problem, const GemmRoute& route, std::int64_t matrix,
+                        std::int64_t block_rows, std::int64_t block_columns) {
+  return blocked({problem.c, problem.c_row_stride, problem.c_column_stride, problem.c_batch_stride},
+                 problem.out, matrix, problem.m, problem.n, block_rows, block_columns, !route.c_row_major);
+}
+
+/// C = alpha · (products added up by the table) + beta · C.
+void combine_into_c(cudaStream_t stream, const Device& device, const GemmProblem& problem,
+                    const PackedMatrices& products, const BlockedMatrix& c, const LevelTables& tables,
+                    double beta) {
+  check(visit_scalars(problem.out, problem.out,
+                      [&]<class Out, class Same>(std::type_identity<Out>, std::type_identity<Same>) {
+                        return launch_combine<compute_type<Out>, Out>(stream, device, products, c, tables,
+                                                                      problem.alpha.real(), beta);
+                      }),
+        "gemm: launching the combining kernel");
 }
 
 /// One matrix of a batch, by levels.
@@ -142,10 +179,9 @@ class LevelsRun {
     const std::size_t a_bytes = plan.a_bytes(route.tuning);
     const std::size_t b_bytes = plan.b_bytes(route.tuning);
     const std::size_t c_bytes = plan.c_bytes(route.tuning);
-    const bool a_k_fastest = route.a_k_fastest && !route.turns_a;
-    const bool b_k_fastest = route.b_k_fastest && !route.turns_b;
-    a_ = {memory, a_k_fastest ? plan.packed_k : plan.packed_m, elements(a_bytes, route.tuning.sum_bytes)};
-    b_ = {memory + round * a_bytes, b_k_fastest ? plan.packed_k : plan.packed_n,
+    a_ = {memory, route.packs_a_k_fastest() ? plan.packed_k : plan.packed_m,
+          elements(a_bytes, route.tuning.sum_bytes)};
+    b_ = {memory + round * a_bytes, route.packs_b_k_fastest() ? plan.packed_k : plan.packed_n,
           elements(b_bytes, route.tuning.sum_bytes)};
     a_.turned = route.turns_a;
     b_.turned = route.turns_b;
@@ -160,12 +196,12 @@ class LevelsRun {
     for (std::int64_t first = 0; first < plan.products; first += plan.round) {
       const std::int64_t count = std::min(plan.round, plan.products - first);
       for (PackedMatrices* packed : {&a_, &b_, &c_}) packed->first = first, packed->count = count;
-      pack(blocked(problem_.a, problem_.m, problem_.k, plan.block_m, plan.block_k, !route_.a_k_fastest,
-                   matrix),
+      pack(blocked(problem_.a, problem_.in, matrix, problem_.m, problem_.k, plan.block_m, plan.block_k,
+                   !route_.a_k_fastest),
            a_, u_);
-      pack(
-          blocked(problem_.b, problem_.k, problem_.n, plan.block_k, plan.block_n, route_.b_k_fastest, matrix),
-          b_, v_);
+      pack(blocked(problem_.b, problem_.in, matrix, problem_.k, problem_.n, plan.block_k, plan.block_n,
+                   route_.b_k_fastest),
+           b_, v_);
       const ScalarType sums = compute_scalar(problem_.in);
       multiply(stream_, device_, problem_.in, sums, route_.kernel, product(count), cublas_workspace_);
       if (route_.sum_bytes > 0) {
@@ -180,18 +216,6 @@ class LevelsRun {
  private:
   static std::int64_t elements(std::size_t bytes, std::size_t element) {
     return static_cast<std::int64_t>(bytes / element);
-  }
-
-  BlockedMatrix blocked(const detail::GemmOperand& operand, std::int64_t rows, std::int64_t columns,
-                        std::int64_t block_rows, std::int64_t block_columns, bool rows_fastest,
-                        std::int64_t matrix) const {
-    void* data = const_cast<char*>(static_cast<const char*>(operand.data)) +
-                 matrix * operand.batch_stride * static_cast<std::int64_t>(size_of(problem_.in));
-    return rows_fastest
-               ? BlockedMatrix{data,          columns,   rows, operand.column_stride, operand.row_stride,
-                               block_columns, block_rows}
-               : BlockedMatrix{data,       rows,         columns, operand.row_stride, operand.column_stride,
-                               block_rows, block_columns};
   }
 
   void pack(const BlockedMatrix& source, const PackedMatrices& packed, const LevelTables& tables) const {
@@ -211,8 +235,8 @@ class LevelsRun {
     product.n = route_.plan.block_n;
     product.k = route_.plan.block_k;
     product.batch = count;
-    product.a_k_fastest = route_.a_k_fastest && !route_.turns_a;
-    product.b_k_fastest = route_.b_k_fastest && !route_.turns_b;
+    product.a_k_fastest = route_.packs_a_k_fastest();
+    product.b_k_fastest = route_.packs_b_k_fastest();
     product.a_stride = a_.stride;
     product.b_stride = b_.stride;
     product.c_stride = c_.stride;
@@ -222,27 +246,9 @@ class LevelsRun {
     return route_.c_row_major ? product : turned(product);
   }
 
-  /// C of one matrix of the batch, cut into blocks of so many rows and columns.
-  BlockedMatrix target(std::int64_t matrix, std::int64_t block_rows, std::int64_t block_columns) const {
-    const detail::GemmOperand c{
-        static_cast<char*>(problem_.c) +
-            matrix * problem_.c_batch_stride * static_cast<std::int64_t>(size_of(problem_.out)),
-        problem_.c_row_stride, problem_.c_column_stride};
-    return blocked(c, problem_.m, problem_.n, block_rows, block_columns, !route_.c_row_major, 0);
-  }
-
-  void combine_into_c(const PackedMatrices& products, const BlockedMatrix& c, const LevelTables& tables,
-                      double beta) const {
-    check(visit_scalars(problem_.out, problem_.out,
-                        [&]<class Out, class Same>(std::type_identity<Out>, std::type_identity<Same>) {
-                          return launch_combine<compute_type<Out>, Out>(stream_, device_, products, c, tables,
-                                                                        problem_.alpha.real(), beta);
-                        }),
-          "gemm: launching the combining kernel");
-  }
-
   void combine(std::int64_t matrix, double beta) const {
-    combine_into_c(c_, target(matrix, route_.plan.block_m, route_.plan.block_n), w_, beta);
+    combine_into_c(stream_, device_, problem_, c_,
+                   blocked_c(problem_, route_, matrix, route_.plan.block_m, route_.plan.block_n), w_, beta);
   }
 
   /// Adds a round's products to the float sums of a 16-bit C.
@@ -259,8 +265,9 @@ class LevelsRun {
 
   void round_sums(std::int64_t matrix) const {
     const PartProducts sums = part_products(problem_, route_);
-    combine_into_c({sums_, sums.stride, sums.matrix, 0, 1}, target(matrix, problem_.m, problem_.n),
-                   sum_of_products(1), problem_.beta.real());
+    combine_into_c(stream_, device_, problem_, {sums_, sums.stride, sums.matrix, 0, 1},
+                   blocked_c(problem_, route_, matrix, problem_.m, problem_.n), sum_of_products(1),
+                   problem_.beta.real());
   }
 
   cudaStream_t stream_;
@@ -277,7 +284,6 @@ class LevelsRun {
 void multiply_parts(cudaStream_t stream, const Device& device, const GemmProblem& problem,
                     const GemmRoute& route, void* memory) {
   const ScalarType sums = compute_scalar(problem.in);
-  const auto bytes = static_cast<std::int64_t>(size_of(problem.in));
   const PartProducts parts = part_products(problem, route);
   GemmProduct product = whole_product(problem, route);
   product.c = memory;
@@ -292,31 +298,14 @@ void multiply_parts(cudaStream_t stream, const Device& device, const GemmProblem
   product.batch = last_k == route.k_part ? route.k_parts : route.k_parts - 1;
   multiply(stream, device, problem.in, sums, route.kernel, product, nullptr);
   if (last_k != route.k_part) {
-    const auto shifted = [&](const void* data, std::int64_t elements, std::int64_t element) {
-      return static_cast<char*>(const_cast<void*>(data)) + elements * element;
-    };
-    product.a = shifted(product.a, product.batch * product.a_batch, bytes);
-    product.b = shifted(product.b, product.batch * product.b_batch, bytes);
-    product.c = shifted(product.c, product.batch * product.c_batch, static_cast<std::int64_t>(size_of(sums)));
+    product = without_first(product, product.batch, problem.in, sums);
     product.k = last_k;
     product.batch = 1;
     multiply(stream, device, problem.in, sums, route.kernel, product, nullptr);
   }
   const PackedMatrices products{memory, parts.stride, parts.matrix, 0, route.k_parts};
-  const BlockedMatrix target =
-      route.c_row_major
-          ? BlockedMatrix{problem.c, problem.m, problem.n, problem.c_row_stride, problem.c_column_stride,
-                          problem.m, problem.n}
-          : BlockedMatrix{problem.c, problem.n, problem.m, problem.c_column_stride, problem.c_row_stride,
-                          problem.n, problem.m};
-  check(visit_scalars(problem.out, problem.out,
-                      [&]<class Out, class Same>(std::type_identity<Out>, std::type_identity<Same>) {
-                        return launch_combine<compute_type<Out>, Out>(
-                            stream, device, products, target,
-                            sum_of_products(static_cast<int>(route.k_parts)), problem.alpha.real(),
-                            problem.beta.real());
-                      }),
-        "gemm: launching the combining kernel");
+  combine_into_c(stream, device, problem, products, blocked_c(problem, route, 0, problem.m, problem.n),
+                 sum_of_products(static_cast<int>(route.k_parts)), problem.beta.real());
 }
 
 /// That of an H200 where there is no GPU.

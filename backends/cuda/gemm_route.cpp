@@ -128,7 +128,7 @@ GemmRoute route_gemm(const GemmProblem& problem, int major) {
   if (problem.base == GemmBase::cublas && !why_no_cublas().empty())
     throw_invalid_argument("gemm", "base is cublas but ", why_no_cublas());
   GemmRoute route;
-  route.tuning = gemm_tuning(problem.in, problem.out);
+  route.tuning = gemm_tuning(problem.in);
   route.plan = detail::plan_gemm(problem, route.tuning);
   if (!problem.multiplies()) return route;
   route.a_k_fastest = !rows_fastest(problem.a.row_stride, problem.a.column_stride, problem.m, problem.k);
@@ -146,8 +146,8 @@ GemmRoute route_gemm(const GemmProblem& problem, int major) {
     blocks.n = plan.block_n;
     blocks.k = plan.block_k;
     blocks.batch = plan.round;
-    blocks.a_k_fastest = route.a_k_fastest && !route.turns_a;
-    blocks.b_k_fastest = route.b_k_fastest && !route.turns_b;
+    blocks.a_k_fastest = route.packs_a_k_fastest();
+    blocks.b_k_fastest = route.packs_b_k_fastest();
     route.kernel = choose_kernel(problem, route.c_row_major ? blocks : turned(blocks), true,
                                  plan.workspace_bytes, major);
   } else if (!has_contiguous_indices(problem)) {

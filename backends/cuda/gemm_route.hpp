@@ -34,6 +34,9 @@ struct GemmRoute {
   std::int64_t k_part = 0;    ///< k of each part but the last, which may have less
   std::size_t sum_bytes = 0;  ///< of sums of 16-bit C, which several rounds add to before they are rounded
   std::size_t workspace_bytes = 0;  ///< of the plan or the parts, then of the sums, then of cuBLAS
+
+  bool packs_a_k_fastest() const { return a_k_fastest && !turns_a; }
+  bool packs_b_k_fastest() const { return b_k_fastest && !turns_b; }
 };
 
 /// On compute capability `major`.0. Pure but for looking whether cuBLAS is there. Throws

@@ -11,7 +11,7 @@ namespace papillon::cuda {
 
 /// Where a level of Strassen pays, and rates of products with and without. One NVIDIA H200, driver
 /// 580.159.04.
-constexpr detail::GemmTuning gemm_tuning(ScalarType in, ScalarType out) {
+constexpr detail::GemmTuning gemm_tuning(ScalarType in) {
   detail::GemmTuning tuning;
   tuning.hardware = "NVIDIA H200";
   tuning.alignment = 16;
@@ -35,7 +35,6 @@ constexpr detail::GemmTuning gemm_tuning(ScalarType in, ScalarType out) {
       tuning.operations_per_second = 6.9e14;
       break;
   }
-  (void)out;
   return tuning;
 }
 
