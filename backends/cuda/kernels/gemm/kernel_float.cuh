@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
   constexpr int depth = Tile::depth / Tile::slices;  // of k in a stage for this thread
   A a(warp_row, lane_row, slice * depth);
   B b(warp_column, lane_column, slice * depth);
-  GemmFloatRing<Tile::stages> ring;
-  const auto transpose = [&](const GemmFloatRing<Tile::stages>& at) {
+  RingPosition<Tile::stages> ring;
+  const auto transpose = [&](const RingPosition<Tile::stages>& at) {
     ptx::barrier_wait(shared.full(at.slot), at.parity);
     if constexpr (AKFastest) transpose_stage<Tile::rows, Tile::warps>(shared.stage(at.slot), warp, lane);
     if constexpr (BKFastest) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 #pragma unroll 1
       for (int k = 0; k < depth; k += 8) {
         if (transposes && k == depth / 16 * 8 && (!last || step + 1 < steps.count)) {
-          GemmFloatRing<Tile::stages> next = ring;
+          RingPosition<Tile::stages> next = ring;
           next.advance();
           transpose(next);
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gemm/problem_float.cuh"
+#include "kernels/gemm/ring_position.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_90_barrier.cuh"
 #include "kernels/ptx/sm_90_tensor_copy.cuh"
@@ -19,20 +20,6 @@ struct GemmFloatShared {
   __device__ std::uint32_t full(int slot) const { return base + Tile::data_bytes + 8 * slot; }
   __device__ std::uint32_t empty(int slot) const { return full(Tile::stages + slot); }
   __device__ std::uint32_t transposed(int slot) const { return full(2 * Tile::stages + slot); }
-};
-
-/// A place in the ring of stages, and the parity of the round.
-template <int Stages>
-struct GemmFloatRing {
-  int slot = 0;
-  std::uint32_t parity = 0;
-
-  __device__ __forceinline__ void advance() {
-    if (++slot == Stages) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
 };
 
 /// Where a tile lies: whole groups of rows of tiles one after the other, of each group the columns from left
@@ -105,7 +92,7 @@ class GemmFloatLoader {
   std::uint32_t tile_;
   int step_ = 0;
   GemmFloatPlace place_;
-  GemmFloatRing<Tile::stages> ring_;
+  RingPosition<Tile::stages> ring_;
 };
 
 }  // namespace papillon::cuda

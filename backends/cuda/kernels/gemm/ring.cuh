@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gemm/problem_16bit.cuh"
+#include "kernels/gemm/ring_position.cuh"
 #include "kernels/ptx/sm_80_async_copy.cuh"
 #include "kernels/ptx/sm_90_barrier.cuh"
 
@@ -20,20 +21,6 @@ struct Gemm16Shared {
   __device__ std::uint32_t empty(int slot) const { return full(Tile::stages + slot); }
   __device__ std::uint32_t sums_full() const { return full(2 * Tile::stages); }
   __device__ std::uint32_t sums_empty() const { return full(2 * Tile::stages + 1); }
-};
-
-/// A place in the ring, and the parity of the round.
-template <int Stages>
-struct RingPosition {
-  int slot = 0;
-  std::uint32_t parity = 0;
-
-  __device__ __forceinline__ void advance() {
-    if (++slot == Stages) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
 };
 
 /// Which tile a cluster works on: whole groups of `group` rows of tiles one after the other, of each group
